@@ -1,0 +1,31 @@
+#pragma once
+
+/// One instruction set: the only thing its folder exports.
+
+#include "contract/args.hpp"
+#include "contract/layout.hpp"
+
+namespace tril::contract {
+
+/// Register tiles, chosen by each instruction set for its number and width of registers.
+struct tile_sizes {
+  std::int32_t block_rows;  // rows that go through a kernel together
+  std::int32_t qk_rows;     // score tile: rows x panels
+  std::int32_t qk_panels;
+  std::int32_t pv_rows;  // P.V tile: rows x columns
+  std::int32_t pv_columns;
+};
+
+struct kernel_table {
+  const char* name;  // "avx2"
+  bool fused;        // which family of the canonical arithmetic
+  tile_sizes tiles;
+  std::size_t (*block_bytes)(std::int64_t dim, std::int64_t value_dim);  // scratch of a row block
+#define TRIL_KERNEL(field, label, ...)  \
+  using field##_function = __VA_ARGS__; \
+  field##_function field;
+#include "contract/kernels.inc"
+#undef TRIL_KERNEL
+};
+
+}  // namespace tril::contract

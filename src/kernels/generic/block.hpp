@@ -1,0 +1,66 @@
+#pragma once
+
+#include "contract/args.hpp"
+#include "contract/layout.hpp"
+#include "kernels/generic/vec.hpp"
+
+namespace tril::TRIL_ISA {
+namespace {
+
+using contract::column_panel;
+using contract::padded_columns;
+using contract::panel_keys;
+using contract::panels_per_split;
+using contract::split_keys;
+
+inline constexpr auto tiles = isa::tiles;
+static_assert(tiles.block_rows % tiles.qk_rows == 0 && tiles.qk_rows % tiles.pv_rows == 0,
+              "a block is whole score tiles, a score tile whole P.V tiles");
+static_assert(panel_keys % width == 0 && tiles.pv_columns % width == 0);
+static_assert(tiles.pv_columns % panel_keys == 0 || panel_keys % tiles.pv_columns == 0);
+static_assert(tiles.pv_columns <= column_panel);
+
+/// Rows of the per-row arrays: whole vectors.
+inline constexpr int state_rows = static_cast<int>(contract::round_up(tiles.block_rows, panel_keys));
+
+/// What a block of rows keeps between begin_rows and finish_rows.
+struct block_state {
+  float* q;          // [score tiles][dim][qk_rows], scaled
+  float* scores;     // [block_rows][split_keys]; after softmax the weights
+  float* out;        // [block_rows][padded columns]: O, not yet divided
+  float* max;        // [state_rows]: M
+  float* sum;        // [state_rows]: L
+  float* split_max;  // [state_rows]: m of the split at hand
+  float* split_sum;  // [state_rows]: l of the split at hand
+  float* keep;       // [state_rows]: a, the factor of what came before
+  float* take;       // [state_rows]: b, the factor of the split at hand
+};
+
+constexpr std::int64_t block_floats(std::int64_t dim, std::int64_t value_dim) {
+  return tiles.block_rows * (dim + split_keys + padded_columns(value_dim)) + 6 * state_rows;
+}
+
+inline block_state state_of(const contract::row_block& block) {
+  float* next = reinterpret_cast<float*>(block.scratch);
+  const auto take = [&next](std::int64_t count) {
+    float* p = next;
+    next += count;
+    return p;
+  };
+  block_state s;
+  s.scores = take(std::int64_t{tiles.block_rows} * split_keys);
+  s.out = take(tiles.block_rows * padded_columns(block.value_dim));
+  s.max = take(state_rows);
+  s.sum = take(state_rows);
+  s.split_max = take(state_rows);
+  s.split_sum = take(state_rows);
+  s.keep = take(state_rows);
+  s.take = take(state_rows);
+  s.q = take(std::int64_t{tiles.block_rows} * block.dim);
+  return s;
+}
+
+inline int score_tiles(const contract::row_block& block) { return (block.count + tiles.qk_rows - 1) / tiles.qk_rows; }
+
+}  // namespace
+}  // namespace tril::TRIL_ISA

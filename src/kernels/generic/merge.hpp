@@ -1,0 +1,50 @@
+#pragma once
+
+#include "kernels/generic/block.hpp"
+#include "kernels/generic/exp.hpp"
+
+namespace tril::TRIL_ISA {
+namespace {
+
+/// Folds the maximum and sum of a split into those of the splits before it, for every row of the block, and
+/// leaves the factors that its outputs are joined with:
+///   M' = max(M, m), a = exp(M - M'), b = exp(m - M'), L = fma(L, a, RN(l b)), O = fma(O, a, RN(o b))
+/// A split without a visible key (l = 0; m is no sign, x86's max can lose a NaN) changes nothing.
+inline void fold_split(const block_state& s) {
+  for (int i = 0; i < state_rows; i += width) {
+    const vec old_max = load(s.max + i), old_sum = load(s.sum + i);
+    const vec split_max = load(s.split_max + i), split_sum = load(s.split_sum + i);
+    const vec new_max = max(old_max, split_max);
+    const vec keep = exp32(old_max - new_max);
+    const vec take = exp32(split_max - new_max);
+    const lanes empty = equal(split_sum, broadcast(0.0f));
+    store(s.max + i, select(empty, old_max, new_max));
+    store(s.sum + i, select(empty, old_sum, fma(old_sum, keep, split_sum * take)));
+    store(s.keep + i, select(empty, broadcast(1.0f), keep));
+    store(s.take + i, select(empty, broadcast(0.0f), take));
+  }
+}
+
+/// Public merge of two partial rows; see tril_merge.
+inline void merge_rows(const contract::merge_args& args) {
+  const bool a_empty = args.a_lse == numeric::negative_infinity;
+  if (a_empty || args.b_lse == numeric::negative_infinity) {
+    const float lse = a_empty ? args.b_lse : args.a_lse;
+    const float* from = a_empty ? args.b : args.a;
+    if (from != args.out) std::memcpy(args.out, from, sizeof(float) * static_cast<std::size_t>(args.value_dim));
+    *args.lse = lse;
+    return;
+  }
+  const float m = args.a_lse > args.b_lse ? args.a_lse : args.b_lse;
+  const float wa = numeric::exp32<fused>(args.a_lse - m);
+  const float wb = numeric::exp32<fused>(args.b_lse - m);
+  const float sum = wa + wb;
+  for (int c = 0; c < args.value_dim; ++c) {
+    const float o = (wa * args.a[c] + wb * args.b[c]) / sum;
+    args.out[c] = numeric::canonical(o);
+  }
+  *args.lse = numeric::canonical(numeric::log_sum_exp(m, sum));
+}
+
+}  // namespace
+}  // namespace tril::TRIL_ISA

@@ -1,0 +1,101 @@
+#pragma once
+
+#include "kernels/generic/edge.hpp"
+#include "kernels/generic/merge.hpp"
+#include "kernels/generic/pack.hpp"
+#include "kernels/generic/pv.hpp"
+#include "kernels/generic/qk.hpp"
+#include "kernels/generic/softmax.hpp"
+
+namespace tril::TRIL_ISA {
+namespace {
+
+inline void begin_rows(const contract::row_block& block) {
+  const block_state s = state_of(block);
+  pack_q(block, s.q);
+  for (int i = 0; i < state_rows; ++i) {
+    s.max[i] = numeric::negative_infinity;
+    s.sum[i] = 0.0f;
+    s.split_max[i] = numeric::negative_infinity;
+    s.split_sum[i] = 0.0f;
+  }
+  const std::int64_t outputs = tiles.block_rows * padded_columns(block.value_dim);
+  for (std::int64_t i = 0; i < outputs; ++i) s.out[i] = 0.0f;
+}
+
+/// The panels of a split that some row of one score tile sees.
+struct tile_panels {
+  const void* k[panels_per_split];
+  const void* v[panels_per_split];
+  const std::uint16_t* row_masks[panels_per_split];  // of the tile's first row; null: all visible
+  int count = 0;
+  bool v_finite = true;
+};
+
+inline tile_panels panels_of(const contract::split_args& split, int first_row, int rows) {
+  tile_panels list;
+  for (int p = 0; p < split.count; ++p) {
+    const contract::key_panel& panel = split.panels[p];
+    const std::uint16_t* masks = panel.row_masks ? panel.row_masks + first_row : nullptr;
+    if (masks) {
+      unsigned any = 0;
+      for (int row = 0; row < rows; ++row) any |= masks[row];
+      if (!any) continue;  // wholly hidden: not computed
+    }
+    list.k[list.count] = panel.k;
+    list.v[list.count] = panel.v;
+    list.row_masks[list.count] = masks;
+    list.v_finite &= panel.v_finite;
+    ++list.count;
+  }
+  return list;
+}
+
+inline void attend_split(const contract::row_block& block, const contract::split_args& split) {
+  const block_state s = state_of(block);
+  tile_panels lists[tiles.block_rows / tiles.qk_rows];
+  for (int tile = 0; tile < score_tiles(block); ++tile) {
+    const int first_row = tile * tiles.qk_rows;
+    const int rows = block.count - first_row < tiles.qk_rows ? block.count - first_row : tiles.qk_rows;
+    const tile_panels& list = lists[tile] = panels_of(split, first_row, rows);
+    float* scores = s.scores + std::int64_t{first_row} * split_keys;
+    qk(s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores);
+    for (int p = 0; p < list.count; ++p)
+      if (list.row_masks[p])
+        for (int row = 0; row < rows; ++row) hide(scores + row * split_keys + p * panel_keys, list.row_masks[p][row]);
+    for (int row = 0; row < rows; ++row) {
+      const auto softmax = list.v_finite ? softmax_row<false> : softmax_row<true>;
+      softmax(scores + row * split_keys, list.count, s.split_max[first_row + row], s.split_sum[first_row + row]);
+    }
+  }
+  fold_split(s);
+  for (int tile = 0; tile < score_tiles(block); ++tile)
+    for (int row = tile * tiles.qk_rows; row < (tile + 1) * tiles.qk_rows; row += tiles.pv_rows)
+      if (row < block.count && lists[tile].count > 0)
+        pv(s.scores + std::int64_t{row} * split_keys, lists[tile].v, lists[tile].count, lists[tile].v_finite,
+           block.value_dim, s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim));
+}
+
+/// Sink, division, one rounding to the output type.
+inline void finish_rows(const contract::row_block& block) {
+  const block_state s = state_of(block);
+  for (int i = 0; i < block.count; ++i) {
+    const contract::query_row& row = block.rows[i];
+    float* acc = s.out + i * padded_columns(block.value_dim);
+    float m = s.max[i], l = s.sum[i];
+    if (row.sink > numeric::negative_infinity) {
+      const float new_max = m > row.sink ? m : row.sink;
+      const float keep = numeric::exp32<fused>(m - new_max);
+      l = numeric::fma<fused>(l, keep, numeric::exp32<fused>(row.sink - new_max));
+      for (int c = 0; c < block.value_dim; ++c) acc[c] *= keep;
+      m = new_max;
+    }
+    float* out = static_cast<float*>(row.out);
+    // + 0.0f turns -0.0 into +0.0, so that no sum of zeros tells the order it was made in.
+    for (int c = 0; c < block.value_dim; ++c) out[c] = l == 0.0f ? 0.0f : numeric::canonical(acc[c] / l + 0.0f);
+    if (row.lse) *row.lse = l == 0.0f ? numeric::negative_infinity : numeric::canonical(numeric::log_sum_exp(m, l));
+  }
+}
+
+}  // namespace
+}  // namespace tril::TRIL_ISA

@@ -1,0 +1,80 @@
+#pragma once
+
+#include "kernels/generic/block.hpp"
+
+namespace tril::TRIL_ISA {
+namespace {
+
+/// The P.V tile: Rows x Columns sums of w v over the keys of the panels, ascending, then folded into what the
+/// earlier splits left: O = fma(O, keep, RN(o * take)). Rows of weights are split_keys apart.
+template <int Rows, int Columns>
+[[gnu::noinline]] void pv_tile(const float* weights, const float* const* v, int panels, std::int64_t v_row,
+                               const float* keep, const float* take, float* out, std::int64_t out_row) {
+  constexpr int vecs = Columns / width;
+  vec sum[Rows][vecs];
+  TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
+  for (int p = 0; p < panels; ++p) {
+    const float* values = v[p];
+    const float* w = weights + p * panel_keys;
+    for (int key = 0; key < panel_keys; ++key, values += v_row) {
+      vec value[vecs];
+      TRIL_UNROLL for (int i = 0; i < vecs; ++i) value[i] = load(values + i * width);
+      TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
+        const vec weight = broadcast(w[row * split_keys + key]);
+        TRIL_UNROLL for (int i = 0; i < vecs; ++i) sum[row][i] = fma(weight, value[i], sum[row][i]);
+      }
+    }
+  }
+  TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < vecs; ++i) {
+    float* at = out + row * out_row + i * width;
+    store(at, fma(load(at), broadcast(keep[row]), sum[row][i] * broadcast(take[row])));
+  }
+}
+
+/// The same where a value is infinite or NaN: excluded keys are left out one by one, because 0 * NaN must not
+/// be evaluated for a key that the row does not see.
+template <int Rows, int Columns>
+[[gnu::noinline]] void pv_tile_careful(const float* weights, const float* const* v, int panels, std::int64_t v_row,
+                                       const float* keep, const float* take, float* out, std::int64_t out_row) {
+  for (int row = 0; row < Rows; ++row)
+    for (int c = 0; c < Columns; c += width) {
+      vec sum = broadcast(0.0f);
+      for (int key = 0; key < panels * panel_keys; ++key) {
+        const float weight = weights[row * split_keys + key];
+        if (numeric::bits_as<std::uint32_t>(weight) >> 31) continue;  // excluded_weight
+        sum = fma(broadcast(weight), load(v[key / panel_keys] + key % panel_keys * v_row + c), sum);
+      }
+      float* at = out + row * out_row + c;
+      store(at, fma(load(at), broadcast(keep[row]), sum * broadcast(take[row])));
+    }
+}
+
+/// All columns of pv_rows rows. `v` addresses the V panels.
+inline void pv(const float* weights, const void* const* v, int panels, bool all_finite, std::int64_t value_dim,
+               const float* keep, const float* take, float* out) {
+  const std::int64_t columns = padded_columns(value_dim);
+  const float* from[panels_per_split];
+  for (std::int64_t c = 0; c < columns;) {
+    const std::int64_t panel_width = contract::v_column_panel_width(value_dim, c);
+    for (int p = 0; p < panels; ++p) from[p] = static_cast<const float*>(v[p]) + contract::v_offset(value_dim, 0, c);
+    const std::int64_t left = panel_width - c % column_panel;
+    const auto run = [&]<int Columns>() {
+      const auto tile = all_finite ? pv_tile<tiles.pv_rows, Columns> : pv_tile_careful<tiles.pv_rows, Columns>;
+      tile(weights, from, panels, panel_width, keep, take, out + c, columns);
+      c += Columns;
+    };
+    if (left >= tiles.pv_columns)
+      run.template operator()<tiles.pv_columns>();
+    else if constexpr (tiles.pv_columns > panel_keys) {  // a narrow last column panel: 16, 32 or 48 columns
+      if (tiles.pv_columns > 48 && left == 48)
+        run.template operator()<48>();
+      else if (tiles.pv_columns > 32 && left == 32)
+        run.template operator()<32>();
+      else
+        run.template operator()<16>();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tril::TRIL_ISA

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "kernels/generic/block.hpp"
+
+namespace tril::TRIL_ISA {
+namespace {
+
+/// The score tile: Rows x Panels dot products, lanes being keys, so that each score is one chain of fma over
+/// the dimensions in ascending order. A function of its own, because inlined into a larger one it loses its
+/// register allocation.
+template <int Rows, int Panels>
+[[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores) {
+  constexpr int per_panel = panel_keys / width;
+  vec sum[Rows][Panels * per_panel];
+  TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
+  const float* panel[Panels];
+  for (int p = 0; p < Panels; ++p) panel[p] = static_cast<const float*>(k[p]);
+
+  for (std::int64_t c = 0; c < dim; ++c) {
+    vec keys[Panels * per_panel];
+    TRIL_UNROLL for (int p = 0; p < Panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i)
+        keys[p * per_panel + i] = load(panel[p] + c * panel_keys + i * width);
+    TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
+      const vec query = broadcast(q[c * Rows + row]);
+      TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i) sum[row][i] = fma(query, keys[i], sum[row][i]);
+    }
+  }
+
+  TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i)
+      store(scores + row * split_keys + i * width, sum[row][i]);
+}
+
+/// Scores of one tile of rows against `panels` panels, panel i in columns 16 i ....
+inline void qk(const float* q, const void* const* k, int panels, std::int64_t dim, float* scores) {
+  int p = 0;
+  for (; p + tiles.qk_panels <= panels; p += tiles.qk_panels)
+    qk_tile<tiles.qk_rows, tiles.qk_panels>(q, k + p, dim, scores + p * panel_keys);
+  for (; p < panels; ++p) qk_tile<tiles.qk_rows, 1>(q, k + p, dim, scores + p * panel_keys);
+}
+
+}  // namespace
+}  // namespace tril::TRIL_ISA

@@ -1,0 +1,2 @@
+#include "kernels/generic/table.hpp"
+#include "kernels/scalar/isa.hpp"

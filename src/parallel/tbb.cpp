@@ -1,0 +1,43 @@
+#include <tbb/blocked_range.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+
+#include "parallel/executor.hpp"
+
+namespace tril::parallel {
+namespace {
+
+/// oneTBB in an arena of this executor's size. A waiting thread takes no tasks from outside the run
+/// (isolation), so that a caller's lock or thread-local state never meets a foreign task.
+class threads_of_tbb final : public executor {
+ public:
+  explicit threads_of_tbb(int threads) : threads_(threads), arena_(threads) {}
+  int threads() const noexcept override { return threads_; }
+
+  bool parallel_for(std::int64_t count, task_ref task) const override {
+    if (count == 1) return task(0), true;
+    arena_.execute([&] {
+      tbb::this_task_arena::isolate([&] {
+        // One index at a time, in order: tasks are large, and the heaviest come first.
+        tbb::parallel_for(
+            tbb::blocked_range<std::int64_t>(0, count, 1),
+            [&](const tbb::blocked_range<std::int64_t>& range) {
+              for (std::int64_t i = range.begin(); i != range.end(); ++i) task(i);
+            },
+            tbb::simple_partitioner());
+      });
+    });
+    return true;
+  }
+
+ private:
+  int threads_;
+  mutable tbb::task_arena arena_;
+};
+
+}  // namespace
+
+std::unique_ptr<executor> make_threads(int threads) { return std::make_unique<threads_of_tbb>(threads); }
+
+}  // namespace tril::parallel

@@ -1,0 +1,54 @@
+#pragma once
+
+/// Cuts a problem into tasks. The cut depends on shapes alone, never on the number of threads, and a task's
+/// result on nothing but its rows.
+
+#include <cstdint>
+#include <vector>
+
+#include "plan/visible.hpp"
+
+namespace tril::plan {
+
+/// One KV head of one sequence, with the panels of it that some row sees. They are packed once, for all
+/// query heads of the group and all row blocks.
+struct unit {
+  std::int32_t sequence;
+  std::int32_t kv_head;
+  std::int64_t first_panel;
+  std::int64_t panels;
+  std::int64_t pairs;  // visible (row, key) pairs of the group, a measure of its cost
+};
+
+struct pack_task {
+  std::int32_t unit;
+  std::int64_t first_panel;  // counted from the unit's first
+  std::int64_t panels;
+};
+
+/// A block of rows: `heads` query heads of the unit's group at `rows` consecutive rows.
+struct attend_task {
+  std::int32_t unit;
+  std::int32_t first_head;  // in the group
+  std::int32_t heads;
+  std::int64_t first_row;
+  std::int64_t rows;
+};
+
+/// Units that are packed together and stay packed until all their rows are done.
+struct wave {
+  std::int32_t first_unit, last_unit;
+  std::vector<pack_task> pack;
+  std::vector<attend_task> attend;  // heaviest unit first, and of a unit the heaviest rows first
+};
+
+struct schedule {
+  std::vector<unit> units;
+  std::vector<wave> waves;
+};
+
+/// `block_rows`: rows that a kernel takes at once. `panel_bytes`: packed K and V of 16 keys. A wave takes as
+/// many units as keep its packed bytes within `packed_bytes_cap`, but at least one.
+schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes, std::int64_t packed_bytes_cap);
+
+}  // namespace tril::plan
