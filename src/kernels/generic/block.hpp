@@ -16,6 +16,7 @@ using contract::split_keys;
 inline constexpr auto tiles = isa::tiles;
 static_assert(tiles.block_rows % tiles.qk_rows == 0 && tiles.qk_rows % tiles.pv_rows == 0,
               "a block is whole score tiles, a score tile whole P.V tiles");
+static_assert(tiles.qk_rows <= width || tiles.qk_rows % width == 0, "pack_q stores whole vectors");
 static_assert(panel_keys % width == 0 && tiles.pv_columns % width == 0);
 static_assert(tiles.pv_columns % panel_keys == 0 || panel_keys % tiles.pv_columns == 0);
 static_assert(tiles.pv_columns <= column_panel);
@@ -37,7 +38,7 @@ struct block_state {
 };
 
 constexpr std::int64_t block_floats(std::int64_t dim, std::int64_t value_dim) {
-  return tiles.block_rows * (dim + split_keys + padded_columns(value_dim)) + 6 * state_rows;
+  return tiles.block_rows * (dim + split_keys + padded_columns(value_dim)) + 6 * state_rows + width;
 }
 
 inline block_state state_of(const contract::row_block& block) {

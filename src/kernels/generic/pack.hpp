@@ -5,12 +5,39 @@
 namespace tril::TRIL_ISA {
 namespace {
 
-/// Rows of keys to one K panel: a transposition.
+/// Transposes a square of vectors: log2(width) rounds of interleaving row i with row i + width / 2.
+[[gnu::always_inline]] inline void transpose(vec (&x)[width]) {
+  for (int round = 1; round < width; round *= 2) {
+    vec y[width];
+    TRIL_UNROLL for (int i = 0; i < width / 2; ++i) interleave(x[i], x[i + width / 2], y[2 * i], y[2 * i + 1]);
+    TRIL_UNROLL for (int i = 0; i < width; ++i) x[i] = y[i];
+  }
+}
+
+/// Writes `columns` columns of up to `width` rows as columns of `to`, whose rows are `to_row` apart, each
+/// element times `scale`. Missing rows are zeros. A whole vector is stored per column, in ascending order:
+/// where a row of `to` is shorter, the next one overwrites what went too far.
+[[gnu::always_inline]] inline void transpose_rows(const float* const (&rows)[width], int columns, float scale,
+                                                  float* to, std::int64_t to_row) {
+  int c = 0;
+  for (; c + width <= columns; c += width) {
+    vec x[width];
+    TRIL_UNROLL for (int i = 0; i < width; ++i) x[i] = rows[i] ? load(rows[i] + c) : broadcast(0.0f);
+    transpose(x);
+    for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, x[i] * broadcast(scale));
+  }
+  for (; c < columns; ++c)
+    for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i] ? rows[i][c] * scale : 0.0f;
+}
+
+/// Rows of keys to one K panel.
 inline void pack_k(const contract::pack_args& args) {
   float* panel = static_cast<float*>(args.panel);
-  for (int key = 0; key < panel_keys; ++key) {
-    const float* row = key < args.count ? static_cast<const float*>(args.rows[key]) : nullptr;
-    for (int c = 0; c < args.extent; ++c) panel[c * panel_keys + key] = row ? row[c] : 0.0f;
+  for (int first = 0; first < panel_keys; first += width) {
+    const float* rows[width];
+    for (int i = 0; i < width; ++i)
+      rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : nullptr;
+    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys);
   }
 }
 
@@ -42,14 +69,19 @@ inline bool pack_v(const contract::pack_args& args) {
 }
 
 /// Scaled queries, [score tile][dim][row of the tile], so that the broadcasts of a tile are sequential. Rows
-/// that the last tile lacks are zeros; their results are never stored.
+/// that the last tile lacks are zeros; their results are never stored. The queries lie last in the scratch,
+/// with a vector's room behind them.
 inline void pack_q(const contract::row_block& block, float* q) {
   for (int tile = 0; tile < score_tiles(block); ++tile)
-    for (int i = 0; i < tiles.qk_rows; ++i) {
-      const int row = tile * tiles.qk_rows + i;
-      const float* from = row < block.count ? static_cast<const float*>(block.rows[row].q) : nullptr;
-      float* to = q + std::int64_t{tile} * tiles.qk_rows * block.dim + i;
-      for (int c = 0; c < block.dim; ++c) to[c * tiles.qk_rows] = from ? from[c] * block.scale : 0.0f;
+    for (int first = 0; first < tiles.qk_rows; first += width) {
+      const float* rows[width];
+      for (int i = 0; i < width; ++i) {
+        const int row = tile * tiles.qk_rows + first + i;
+        rows[i] =
+            first + i < tiles.qk_rows && row < block.count ? static_cast<const float*>(block.rows[row].q) : nullptr;
+      }
+      transpose_rows(rows, block.dim, block.scale, q + std::int64_t{tile} * tiles.qk_rows * block.dim + first,
+                     tiles.qk_rows);
     }
 }
 

@@ -46,6 +46,12 @@ inline vec power_of_two(vec t) {
   return numeric::bits_as<float>((numeric::bits_as<std::uint32_t>(t) << 23) + 0x3F800000u);
 }
 
+/// Lanes a0 b0 a1 b1 ... of the lower halves of a and b, and of the upper ones. With one lane, a and b.
+inline void interleave(vec a, vec b, vec& low, vec& high) {
+  low = a;
+  high = b;
+}
+
 }  // namespace
 }  // namespace tril::TRIL_ISA
 

@@ -1,2 +1,3 @@
-#include "kernels/generic/table.hpp"
 #include "kernels/scalar/isa.hpp"
+
+#include "kernels/generic/table.hpp"

@@ -1,0 +1,3 @@
+#include "kernels/avx2/isa.hpp"
+
+#include "kernels/generic/table.hpp"

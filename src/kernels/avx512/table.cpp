@@ -1,0 +1,3 @@
+#include "kernels/avx512/isa.hpp"
+
+#include "kernels/generic/table.hpp"

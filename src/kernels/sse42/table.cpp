@@ -1,0 +1,3 @@
+#include "kernels/sse42/isa.hpp"
+
+#include "kernels/generic/table.hpp"
