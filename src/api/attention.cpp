@@ -8,14 +8,14 @@
 #include "memory/aligned.hpp"
 #include "numeric/environment.hpp"
 #include "parallel/worker_slots.hpp"
-#include "run/prefill.hpp"
+#include "run/work.hpp"
 
 using namespace tril;
 using api::failure;
 
 struct tril_plan {
   std::shared_ptr<const api::engine> engine;
-  run::prefill work;
+  std::unique_ptr<const run::work> work;
 };
 
 namespace {
@@ -33,18 +33,18 @@ run::pointers pointers_of(const tril_attention_data& data, std::byte* workspace)
 
 tril_status read_data(const tril_plan& plan, const tril_attention_data* callers, tril_attention_data& data) {
   if (const tril_status s = api::read_sized(callers, "data", sizeof data, data); s.code != TRIL_OK) return s;
-  return api::check_data(plan.work.problem(), data, plan.work.workspace_bytes());
+  return api::check_data(plan.work->problem(), data, plan.work->workspace_bytes());
 }
 
 tril_status run_stages(const tril_plan& plan, const run::pointers& at) {
-  parallel::worker_slots slots(plan.work.workers());
-  for (std::int64_t stage = 0; stage < plan.work.stages(); ++stage) {
+  parallel::worker_slots slots(plan.work->workers());
+  for (std::int64_t stage = 0; stage < plan.work->stages(); ++stage) {
     const auto task = [&](std::int64_t i) {
       const numeric::environment standard;
       const parallel::worker_slots::holder worker(slots);
-      plan.work.run_task(stage, i, worker.slot(), at);
+      plan.work->run_task(stage, i, worker.slot(), at);
     };
-    const std::int64_t tasks = plan.work.tasks(stage);
+    const std::int64_t tasks = plan.work->tasks(stage);
     if (tasks > 0 && !plan.engine->executor->parallel_for(tasks, task))
       return failure(TRIL_EXECUTOR_FAILED, "executor: did not run every task exactly once");
   }
@@ -57,14 +57,14 @@ tril_status make_plan(const tril_context* context, const tril_attention_args* ar
   plan::problem problem;
   if (const tril_status s = api::check_args(args, problem); s.code != TRIL_OK) return s;
   const auto& engine = context->engine;
-  plan.reset(new tril_plan{engine, run::prefill(std::move(problem), *engine->kernels, engine->executor->threads())});
+  plan.reset(new tril_plan{engine, run::make_work(std::move(problem), *engine->kernels, engine->executor->threads())});
   return api::ok();
 }
 
 tril_status run_plan(const tril_plan& plan, const tril_attention_data* callers) {
   tril_attention_data data = TRIL_ATTENTION_DATA_INIT;
   if (const tril_status s = read_data(plan, callers, data); s.code != TRIL_OK) return s;
-  const std::size_t bytes = plan.work.workspace_bytes();
+  const std::size_t bytes = plan.work->workspace_bytes();
   aligned_bytes own;
   if (data.workspace == nullptr && bytes > 0) {
     own = bytes <= largest_workspace ? allocate_aligned(bytes) : nullptr;
@@ -102,29 +102,30 @@ tril_status tril_plan_run(const tril_plan* plan, const tril_attention_data* data
   return api::without_exceptions([&] { return run_plan(*plan, data); });
 }
 
-size_t tril_plan_workspace_bytes(const tril_plan* plan) { return plan ? plan->work.workspace_bytes() : 0; }
+size_t tril_plan_workspace_bytes(const tril_plan* plan) { return plan ? plan->work->workspace_bytes() : 0; }
 
-int64_t tril_plan_stages(const tril_plan* plan) { return plan ? plan->work.stages() : 0; }
+int64_t tril_plan_stages(const tril_plan* plan) { return plan ? plan->work->stages() : 0; }
 
 int64_t tril_plan_tasks(const tril_plan* plan, int64_t stage) {
-  return plan != nullptr && stage >= 0 && stage < plan->work.stages() ? plan->work.tasks(stage) : 0;
+  return plan != nullptr && stage >= 0 && stage < plan->work->stages() ? plan->work->tasks(stage) : 0;
 }
 
 tril_status tril_plan_run_task(const tril_plan* plan, int64_t stage, int64_t task, int32_t worker,
                                const tril_attention_data* callers) {
   if (plan == nullptr) return failure(TRIL_INVALID_ARGUMENT, "plan: null");
   return api::without_exceptions([&] {
-    if (stage < 0 || stage >= plan->work.stages()) return failure(TRIL_INVALID_ARGUMENT, "stage: there is no such one");
-    if (task < 0 || task >= plan->work.tasks(stage))
+    if (stage < 0 || stage >= plan->work->stages())
+      return failure(TRIL_INVALID_ARGUMENT, "stage: there is no such one");
+    if (task < 0 || task >= plan->work->tasks(stage))
       return failure(TRIL_INVALID_ARGUMENT, "task: there is no such one");
-    if (worker < 0 || worker >= plan->work.workers())
-      return failure(TRIL_INVALID_ARGUMENT, "worker: %d is not in 0 ... %d", worker, plan->work.workers() - 1);
+    if (worker < 0 || worker >= plan->work->workers())
+      return failure(TRIL_INVALID_ARGUMENT, "worker: %d is not in 0 ... %d", worker, plan->work->workers() - 1);
     tril_attention_data data = TRIL_ATTENTION_DATA_INIT;
     if (const tril_status s = read_data(*plan, callers, data); s.code != TRIL_OK) return s;
     if (data.workspace == nullptr)
       return failure(TRIL_INVALID_ARGUMENT, "workspace: null; the tasks of a run share one");
     const numeric::environment standard;
-    plan->work.run_task(stage, task, worker, pointers_of(data, static_cast<std::byte*>(data.workspace)));
+    plan->work->run_task(stage, task, worker, pointers_of(data, static_cast<std::byte*>(data.workspace)));
     return api::ok();
   });
 }

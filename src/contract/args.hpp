@@ -29,7 +29,7 @@ struct row_block {
   float scale;
   float soft_cap;  // 0: none
   bool has_slopes;
-  std::byte* scratch;  // block_bytes(dim, value_dim) of the table, 64-byte aligned; kept between calls
+  std::byte* scratch;  // block_bytes() or view_bytes() of the table, 64-byte aligned; kept between calls
 };
 
 /// 16 packed keys of the split at hand.
@@ -48,6 +48,23 @@ struct split_args {
   const key_panel* panels;
   std::int32_t count;      // 1 ... 16
   std::int64_t first_key;  // of the split, in its sequence; for bias and ALiBi
+};
+
+/// Up to 16 keys of the split at hand as they lie in memory, one pointer per row of K and of V.
+struct view_panel {
+  const void* const* k;            // [count] rows of [dim]
+  const void* const* v;            // [count] rows of [value_dim]
+  const float* k_scales;           // [16] for integer keys, or null
+  const float* v_scales;           // [16] for integer values, or null
+  const std::uint16_t* row_masks;  // as in key_panel; never null where count < 16
+  std::int32_t count;
+};
+
+struct view_args {
+  const view_panel* panels;
+  std::int32_t count;            // 1 ... 16
+  std::int64_t first_key;        // of the split
+  const void* const* next_keys;  // 16 rows of K that will be read after this split, or null: a hint
 };
 
 /// Up to 16 rows of K or V, to be packed as one panel; rows beyond `count` become zeros.
@@ -76,10 +93,10 @@ struct softmax_args {
 
 /// Weighted values, as tests and benchmarks call it: out[row][column] = sum over keys of w v.
 struct pv_args {
-  const float* weights;  // [tile rows][split_keys]
-  const void* const* v;  // [panels] V panels of value_dim = tile columns
+  const float* weights;  // [qk_rows][split_keys]
+  const void* const* v;  // [panels] V panels of pv_columns columns
   std::int32_t panels;
-  float* out;  // [tile rows][tile columns]
+  float* out;  // [qk_rows][pv_columns, padded to 16]
 };
 
 /// Public merge of two partial rows: (out, lse) = merge((out, lse), (other_out, other_lse)).

@@ -21,6 +21,7 @@ struct kernel_table {
   bool fused;        // which family of the canonical arithmetic
   tile_sizes tiles;
   std::size_t (*block_bytes)(std::int64_t dim, std::int64_t value_dim);  // scratch of a row block
+  std::size_t (*view_bytes)(std::int64_t dim, std::int64_t value_dim);   // the same where attend_views is called
 #define TRIL_KERNEL(field, label, ...)  \
   using field##_function = __VA_ARGS__; \
   field##_function field;

@@ -1,7 +1,10 @@
 #include <tbb/blocked_range.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
+
+#include <algorithm>
 
 #include "parallel/executor.hpp"
 
@@ -12,7 +15,9 @@ namespace {
 /// (isolation), so that a caller's lock or thread-local state never meets a foreign task.
 class threads_of_tbb final : public executor {
  public:
-  explicit threads_of_tbb(int threads) : threads_(threads), arena_(threads) {}
+  // More threads than cores would only wait for one another, and oneTBB complains of them on stderr.
+  explicit threads_of_tbb(int threads)
+      : threads_(threads), arena_(std::min(threads, tbb::info::default_concurrency())) {}
   int threads() const noexcept override { return threads_; }
 
   bool parallel_for(std::int64_t count, task_ref task) const override {

@@ -64,4 +64,37 @@ schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes
   return s;
 }
 
+std::int64_t first_split(const unit& u) { return u.first_panel / contract::panels_per_split; }
+
+std::int64_t split_count(const unit& u) {
+  const std::int64_t last_panel = u.first_panel + u.panels;
+  return (last_panel + contract::panels_per_split - 1) / contract::panels_per_split - first_split(u);
+}
+
+decode_schedule cut_decode(const problem& p, int workers, bool token_major) {
+  constexpr std::int64_t tasks_per_worker = 4;  // enough to even out what threads get
+  decode_schedule s{units_of(p), {}, {}, 0};
+  std::int64_t all_splits = 0;
+  for (const unit& u : s.units) all_splits += split_count(u);
+  // Units of a sequence are neighbours: they cost the same, and the order of equals is kept.
+  const std::int64_t together = token_major ? p.kv_heads : 1;
+  const std::int64_t share = std::max<std::int64_t>(1, all_splits / (workers * tasks_per_worker * together));
+  for (std::size_t i = 0; i < s.units.size(); i += static_cast<std::size_t>(together)) {
+    const unit& u = s.units[i];
+    const std::int64_t splits = split_count(u);
+    const bool spread = together > 1 || (workers > 1 && splits > share);
+    for (std::int64_t head = 0; head < together; ++head) {
+      s.saved_states.push_back(spread ? s.states : -1);
+      if (spread) s.states += splits;
+    }
+    const std::int64_t step = spread ? share : splits;
+    for (std::int64_t split = 0; split == 0 || split < splits; split += step)
+      s.tasks.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(together), first_split(u) + split,
+                         std::min(step, splits - split)});
+  }
+  std::stable_sort(s.tasks.begin(), s.tasks.end(),
+                   [](const decode_task& a, const decode_task& b) { return a.splits * a.units > b.splits * b.units; });
+  return s;
+}
+
 }  // namespace tril::plan

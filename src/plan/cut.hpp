@@ -51,4 +51,30 @@ struct schedule {
 /// many units as keep its packed bytes within `packed_bytes_cap`, but at least one.
 schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes, std::int64_t packed_bytes_cap);
 
+/// Decoding: consecutive splits of neighbouring units (KV heads of one sequence), for all their rows. Of each
+/// split all units are done before the next split.
+struct decode_task {
+  std::int32_t first_unit;
+  std::int32_t units;
+  std::int64_t first_split;
+  std::int64_t splits;
+};
+
+struct decode_schedule {
+  std::vector<unit> units;
+  std::vector<decode_task> tasks;          // heaviest first
+  std::vector<std::int64_t> saved_states;  // per unit: the number of its first saved state; -1: it is one task
+  std::int64_t states;                     // saved states in all, one per split of the units that are spread
+};
+
+/// A unit is one task, unless it is spread: then each of its splits leaves its state in memory, and the states
+/// are folded in order, so that the cut may follow the number of threads without a bit of the result following
+/// it. Spread are units with more than their share of the work, and, where keys are `token_major` (a token's
+/// heads lie together), all: walking one head at a time would touch every page once per head.
+decode_schedule cut_decode(const problem& p, int workers, bool token_major);
+
+/// Splits from the first to the last that some row of the unit sees.
+std::int64_t first_split(const unit& u);
+std::int64_t split_count(const unit& u);
+
 }  // namespace tril::plan

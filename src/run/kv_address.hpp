@@ -20,14 +20,21 @@ Byte* address(Byte* data, const tril_layout& l, std::int64_t batch, std::int64_t
   return data + offset * element_bytes(l.dtype);
 }
 
-/// Where keys and values lie, for every storage that a plan knows: (sequence, key, head) to pointer.
-struct kv_address {
-  const tril_layout& layout;
-  const std::byte* data;
+/// Where the keys, or values, of one head of one sequence lie: the place that knows every storage of K and V.
+class kv_address {
+ public:
+  kv_address(const tril_layout& l, const std::byte* data, std::int64_t sequence, std::int64_t head)
+      : first_(address(data, l, sequence, 0, head)),
+        step_(l.extents[1] > 1 ? l.strides[1] * element_bytes(l.dtype) : 0) {}
 
-  const void* operator()(std::int64_t sequence, std::int64_t key, std::int64_t head) const {
-    return address(data, layout, sequence, key, head);
+  /// The rows of keys first ... first + count - 1.
+  void rows(std::int64_t first, int count, const void** rows) const {
+    for (int i = 0; i < count; ++i) rows[i] = first_ + (first + i) * step_;
   }
+
+ private:
+  const std::byte* first_;
+  std::int64_t step_;
 };
 
 }  // namespace tril::run

@@ -25,6 +25,39 @@ inline void fold_split(const block_state& s) {
   }
 }
 
+/// One row of outputs joined with those of a split: O = fma(O, a, RN(o b)).
+inline void fold_outputs(const block_state& s, int row, std::int64_t columns, const float* split_out) {
+  float* out = s.out + row * columns;
+  const vec keep = broadcast(s.keep[row]), take = broadcast(s.take[row]);
+  for (std::int64_t c = 0; c < columns; c += width)
+    store(out + c, fma(load(out + c), keep, load(split_out + c) * take));
+}
+
+/// A block's partial state in memory: per row m, l and the undivided output.
+inline std::int64_t saved_row_floats(const contract::row_block& block) { return 2 + padded_columns(block.value_dim); }
+
+inline void save_rows(const contract::row_block& block, float* to) {
+  const block_state s = state_of(block);
+  const std::int64_t columns = padded_columns(block.value_dim);
+  for (int row = 0; row < block.count; ++row, to += saved_row_floats(block)) {
+    to[0] = s.max[row];
+    to[1] = s.sum[row];
+    std::memcpy(to + 2, s.out + row * columns, sizeof(float) * static_cast<std::size_t>(columns));
+  }
+}
+
+/// Folds a saved state into the block's, as one more split.
+inline void fold_rows(const contract::row_block& block, const float* from) {
+  const block_state s = state_of(block);
+  const std::int64_t columns = padded_columns(block.value_dim), row_floats = saved_row_floats(block);
+  for (int row = 0; row < block.count; ++row) {
+    s.split_max[row] = from[row * row_floats];
+    s.split_sum[row] = from[row * row_floats + 1];
+  }
+  fold_split(s);
+  for (int row = 0; row < block.count; ++row) fold_outputs(s, row, columns, from + row * row_floats + 2);
+}
+
 /// Public merge of two partial rows; see tril_merge.
 inline void merge_rows(const contract::merge_args& args) {
   const bool a_empty = args.a_lse == numeric::negative_infinity;

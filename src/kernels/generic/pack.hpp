@@ -16,13 +16,17 @@ namespace {
 
 /// Writes `columns` columns of up to `width` rows as columns of `to`, whose rows are `to_row` apart, each
 /// element times `scale`. Missing rows are zeros. A whole vector is stored per column, in ascending order:
-/// where a row of `to` is shorter, the next one overwrites what went too far.
+/// where a row of `to` is shorter, the next one overwrites what went too far. `ahead`, unless null, has rows
+/// that will be read next: their cache lines are asked for one by one, so that memory and shuffles overlap.
 [[gnu::always_inline]] inline void transpose_rows(const float* const (&rows)[width], int columns, float scale,
-                                                  float* to, std::int64_t to_row) {
+                                                  float* to, std::int64_t to_row, const void* const* ahead = nullptr) {
   int c = 0;
   for (; c + width <= columns; c += width) {
     vec x[width];
-    TRIL_UNROLL for (int i = 0; i < width; ++i) x[i] = rows[i] ? load(rows[i] + c) : broadcast(0.0f);
+    TRIL_UNROLL for (int i = 0; i < width; ++i) {
+      x[i] = rows[i] ? load(rows[i] + c) : broadcast(0.0f);
+      if (ahead) __builtin_prefetch(static_cast<const float*>(ahead[i]) + c);
+    }
     transpose(x);
     for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, x[i] * broadcast(scale));
   }
@@ -30,16 +34,18 @@ namespace {
     for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i] ? rows[i][c] * scale : 0.0f;
 }
 
-/// Rows of keys to one K panel.
-inline void pack_k(const contract::pack_args& args) {
+/// Rows of keys to one K panel; `ahead` is null or has 16 rows that will be read next.
+inline void transpose_panel(const contract::pack_args& args, const void* const* ahead) {
   float* panel = static_cast<float*>(args.panel);
   for (int first = 0; first < panel_keys; first += width) {
     const float* rows[width];
     for (int i = 0; i < width; ++i)
       rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : nullptr;
-    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys);
+    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys, ahead ? ahead + first : nullptr);
   }
 }
+
+inline void pack_k(const contract::pack_args& args) { transpose_panel(args, nullptr); }
 
 /// Rows of values to one V panel, columns padded with zeros. Returns whether all values are finite.
 inline bool pack_v(const contract::pack_args& args) {
@@ -72,16 +78,16 @@ inline bool pack_v(const contract::pack_args& args) {
 /// that the last tile lacks are zeros; their results are never stored. The queries lie last in the scratch,
 /// with a vector's room behind them.
 inline void pack_q(const contract::row_block& block, float* q) {
-  for (int tile = 0; tile < score_tiles(block); ++tile)
-    for (int first = 0; first < tiles.qk_rows; first += width) {
+  const tile_range range = score_tiles(block);
+  for (int tile = 0; tile < range.count; ++tile)
+    for (int first = 0; first < range.rows; first += width) {
       const float* rows[width];
       for (int i = 0; i < width; ++i) {
-        const int row = tile * tiles.qk_rows + first + i;
-        rows[i] =
-            first + i < tiles.qk_rows && row < block.count ? static_cast<const float*>(block.rows[row].q) : nullptr;
+        const int row = tile * range.rows + first + i;
+        const bool present = first + i < range.rows && row < block.count;
+        rows[i] = present ? static_cast<const float*>(block.rows[row].q) : nullptr;
       }
-      transpose_rows(rows, block.dim, block.scale, q + std::int64_t{tile} * tiles.qk_rows * block.dim + first,
-                     tiles.qk_rows);
+      transpose_rows(rows, block.dim, block.scale, q + std::int64_t{tile} * range.rows * block.dim + first, range.rows);
     }
 }
 

@@ -19,7 +19,8 @@ inline void begin_rows(const contract::row_block& block) {
     s.split_max[i] = numeric::negative_infinity;
     s.split_sum[i] = 0.0f;
   }
-  const std::int64_t outputs = tiles.block_rows * padded_columns(block.value_dim);
+  const tile_range range = score_tiles(block);
+  const std::int64_t outputs = range.rows * range.count * padded_columns(block.value_dim);
   for (std::int64_t i = 0; i < outputs; ++i) s.out[i] = 0.0f;
 }
 
@@ -51,29 +52,35 @@ inline tile_panels panels_of(const contract::split_args& split, int first_row, i
   return list;
 }
 
+/// The keys of one panel that `rows` rows of a tile do not see become -inf.
+inline void hide_panel(float* scores, const std::uint16_t* masks, int rows) {
+  for (int row = 0; row < rows; ++row) hide(scores + row * split_keys, masks[row]);
+}
+
 inline void attend_split(const contract::row_block& block, const contract::split_args& split) {
   const block_state s = state_of(block);
-  tile_panels lists[tiles.block_rows / tiles.qk_rows];
-  for (int tile = 0; tile < score_tiles(block); ++tile) {
-    const int first_row = tile * tiles.qk_rows;
-    const int rows = block.count - first_row < tiles.qk_rows ? block.count - first_row : tiles.qk_rows;
+  const tile_range range = score_tiles(block);
+  tile_panels lists[max_score_tiles];
+  for (int tile = 0; tile < range.count; ++tile) {
+    const int first_row = tile * range.rows;
+    const int rows = block.count - first_row < range.rows ? block.count - first_row : range.rows;
     const tile_panels& list = lists[tile] = panels_of(split, first_row, rows);
     float* scores = s.scores + std::int64_t{first_row} * split_keys;
-    qk(s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores);
+    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores);
     for (int p = 0; p < list.count; ++p)
-      if (list.row_masks[p])
-        for (int row = 0; row < rows; ++row) hide(scores + row * split_keys + p * panel_keys, list.row_masks[p][row]);
+      if (list.row_masks[p]) hide_panel(scores + p * panel_keys, list.row_masks[p], rows);
     for (int row = 0; row < rows; ++row) {
       const auto softmax = list.v_finite ? softmax_row<false> : softmax_row<true>;
       softmax(scores + row * split_keys, list.count, s.split_max[first_row + row], s.split_sum[first_row + row]);
     }
   }
   fold_split(s);
-  for (int tile = 0; tile < score_tiles(block); ++tile)
-    for (int row = tile * tiles.qk_rows; row < (tile + 1) * tiles.qk_rows; row += tiles.pv_rows)
-      if (row < block.count && lists[tile].count > 0)
-        pv(s.scores + std::int64_t{row} * split_keys, lists[tile].v, lists[tile].count, lists[tile].v_finite,
-           block.value_dim, s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim));
+  for (int tile = 0; tile < range.count; ++tile) {
+    const int row = tile * range.rows;
+    if (lists[tile].count > 0)
+      pv(range.rows, s.scores + std::int64_t{row} * split_keys, lists[tile].v, lists[tile].count, lists[tile].v_finite,
+         block.value_dim, s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim));
+  }
 }
 
 /// Sink, division, one rounding to the output type.

@@ -49,31 +49,45 @@ template <int Rows, int Columns>
     }
 }
 
-/// All columns of pv_rows rows. `v` addresses the V panels.
-inline void pv(const float* weights, const void* const* v, int panels, bool all_finite, std::int64_t value_dim,
-               const float* keep, const float* take, float* out) {
+/// Calls use.operator()<Columns>(first column) for tiles that cover all columns: the full width, and narrower
+/// ones of 16, 32 or 48 at the end.
+template <class Use>
+inline void for_column_tiles(std::int64_t value_dim, Use use) {
   const std::int64_t columns = padded_columns(value_dim);
-  const float* from[panels_per_split];
   for (std::int64_t c = 0; c < columns;) {
-    const std::int64_t panel_width = contract::v_column_panel_width(value_dim, c);
-    for (int p = 0; p < panels; ++p) from[p] = static_cast<const float*>(v[p]) + contract::v_offset(value_dim, 0, c);
-    const std::int64_t left = panel_width - c % column_panel;
-    const auto run = [&]<int Columns>() {
-      const auto tile = all_finite ? pv_tile<tiles.pv_rows, Columns> : pv_tile_careful<tiles.pv_rows, Columns>;
-      tile(weights, from, panels, panel_width, keep, take, out + c, columns);
+    const std::int64_t left = columns - c;
+    const auto tile = [&]<int Columns>() {
+      use.template operator()<Columns>(c);
       c += Columns;
     };
-    if (left >= tiles.pv_columns)
-      run.template operator()<tiles.pv_columns>();
-    else if constexpr (tiles.pv_columns > panel_keys) {  // a narrow last column panel: 16, 32 or 48 columns
+    if (left >= tiles.pv_columns) {
+      tile.template operator()<tiles.pv_columns>();
+    } else if constexpr (tiles.pv_columns > panel_keys) {
       if (tiles.pv_columns > 48 && left == 48)
-        run.template operator()<48>();
+        tile.template operator()<48>();
       else if (tiles.pv_columns > 32 && left == 32)
-        run.template operator()<32>();
+        tile.template operator()<32>();
       else
-        run.template operator()<16>();
+        tile.template operator()<16>();
     }
   }
+}
+
+/// All columns of the rows of one score tile. `v` addresses the V panels.
+inline void pv(int rows, const float* weights, const void* const* v, int panels, bool all_finite,
+               std::int64_t value_dim, const float* keep, const float* take, float* out) {
+  const std::int64_t columns = padded_columns(value_dim);
+  with_tile_rows(rows, [&]<int TileRows>() {
+    constexpr int Rows = value_tile_rows(TileRows);
+    for_column_tiles(value_dim, [&]<int Columns>(std::int64_t c) {
+      const float* from[panels_per_split];
+      for (int p = 0; p < panels; ++p) from[p] = static_cast<const float*>(v[p]) + contract::v_offset(value_dim, 0, c);
+      const auto tile = all_finite ? pv_tile<Rows, Columns> : pv_tile_careful<Rows, Columns>;
+      const std::int64_t v_row = contract::v_column_panel_width(value_dim, c);
+      for (int row = 0; row < TileRows; row += Rows)
+        tile(weights + row * split_keys, from, panels, v_row, keep + row, take + row, out + row * columns + c, columns);
+    });
+  });
 }
 
 }  // namespace

@@ -30,12 +30,21 @@ template <int Rows, int Panels>
       store(scores + row * split_keys + i * width, sum[row][i]);
 }
 
-/// Scores of one tile of rows against `panels` panels, panel i in columns 16 i ....
-inline void qk(const float* q, const void* const* k, int panels, std::int64_t dim, float* scores) {
-  int p = 0;
-  for (; p + tiles.qk_panels <= panels; p += tiles.qk_panels)
-    qk_tile<tiles.qk_rows, tiles.qk_panels>(q, k + p, dim, scores + p * panel_keys);
-  for (; p < panels; ++p) qk_tile<tiles.qk_rows, 1>(q, k + p, dim, scores + p * panel_keys);
+/// Panels that go with a tile of so many rows: with few rows, more panels keep enough sums under way.
+constexpr int score_tile_panels(int rows) {
+  if (rows == tiles.qk_rows) return tiles.qk_panels;
+  const int panels = 8 * width / (rows * panel_keys);
+  return panels < 1 ? 1 : panels < view_panels ? panels : view_panels;
+}
+
+/// Scores of one tile of `rows` rows against `panels` panels, panel i in columns 16 i ....
+inline void qk(int rows, const float* q, const void* const* k, int panels, std::int64_t dim, float* scores) {
+  with_tile_rows(rows, [&]<int Rows>() {
+    constexpr int at_once = score_tile_panels(Rows);
+    int p = 0;
+    for (; p + at_once <= panels; p += at_once) qk_tile<Rows, at_once>(q, k + p, dim, scores + p * panel_keys);
+    for (; p < panels; ++p) qk_tile<Rows, 1>(q, k + p, dim, scores + p * panel_keys);
+  });
 }
 
 }  // namespace

@@ -44,5 +44,12 @@ inline void softmax_row(float* scores, int panels, float& row_max, float& row_su
   row_sum = lane[0];
 }
 
+/// Whether a row that softmax_row<true> made has an excluded weight.
+inline bool any_excluded(const float* weights, int panels) {
+  std::uint32_t signs = 0;
+  for (int i = 0; i < panels * panel_keys; ++i) signs |= numeric::bits_as<std::uint32_t>(weights[i]);
+  return (signs >> 31) != 0;
+}
+
 }  // namespace
 }  // namespace tril::TRIL_ISA

@@ -3,6 +3,7 @@
 /// Included last by an instruction set's table.cpp: makes its one exported object.
 
 #include "contract/table.hpp"
+#include "kernels/generic/decode.hpp"
 #include "kernels/generic/prefill.hpp"
 
 namespace tril::TRIL_ISA {
@@ -12,13 +13,22 @@ std::size_t block_bytes(std::int64_t dim, std::int64_t value_dim) {
   return sizeof(float) * static_cast<std::size_t>(block_floats(dim, value_dim));
 }
 
+std::size_t view_bytes(std::int64_t dim, std::int64_t value_dim) {
+  return sizeof(float) * static_cast<std::size_t>(block_floats(dim, value_dim) + view_floats(dim, value_dim));
+}
+
 // The steps on their own, for tests and benchmarks.
-void qk_alone(const contract::qk_args& args) { qk(args.q, args.k, tiles.qk_panels, args.dim, args.scores); }
+void qk_alone(const contract::qk_args& args) {
+  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores);
+}
 void softmax_alone(contract::softmax_args& args) { softmax_row<false>(args.scores, args.panels, args.max, args.sum); }
 void pv_alone(const contract::pv_args& args) {
-  float keep[tiles.pv_rows], take[tiles.pv_rows];
-  for (int row = 0; row < tiles.pv_rows; ++row) keep[row] = 0.0f, take[row] = 1.0f;
-  pv(args.weights, args.v, args.panels, true, tiles.pv_columns, keep, take, args.out);
+  float keep[tiles.qk_rows], take[tiles.qk_rows];
+  for (int row = 0; row < tiles.qk_rows; ++row) {
+    keep[row] = 0.0f;
+    take[row] = 1.0f;
+  }
+  pv(tiles.qk_rows, args.weights, args.v, args.panels, true, tiles.pv_columns, keep, take, args.out);
 }
 
 }  // namespace
@@ -29,6 +39,7 @@ constinit const contract::kernel_table table = {
     .fused = fused,
     .tiles = tiles,
     .block_bytes = block_bytes,
+    .view_bytes = view_bytes,
     .pack_k = pack_k,
     .pack_v = pack_v,
     .qk = qk_alone,
@@ -36,6 +47,9 @@ constinit const contract::kernel_table table = {
     .pv = pv_alone,
     .begin_rows = begin_rows,
     .attend_split = attend_split,
+    .attend_views = attend_views,
+    .save_rows = save_rows,
+    .fold_rows = fold_rows,
     .finish_rows = finish_rows,
     .merge = merge_rows,
 };

@@ -1,0 +1,145 @@
+#include <algorithm>
+
+#include "memory/workspace.hpp"
+#include "run/block.hpp"
+#include "run/kv_address.hpp"
+
+namespace tril::run {
+namespace {
+
+using contract::panel_keys;
+using contract::panels_per_split;
+using contract::split_keys;
+
+bool is_token_major(const tril_layout& l) { return l.extents[2] > 1 && l.strides[1] > l.strides[2]; }
+
+/// One stage of tasks over splits; if units are spread, a second one that folds their splits in order.
+class decode final : public work {
+ public:
+  decode(plan::problem problem, const contract::kernel_table& kernels, int workers);
+
+  std::int64_t stages() const override { return spread_.empty() ? !schedule_.tasks.empty() : 2; }
+  std::int64_t tasks(std::int64_t stage) const override {
+    return static_cast<std::int64_t>(stage == 0 ? schedule_.tasks.size() : spread_.size());
+  }
+  void run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const override;
+
+ private:
+  void attend_all(std::int32_t unit, std::int64_t first_split, std::int64_t splits, std::byte* scratch,
+                  const pointers& at) const;
+  void attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const;
+  void attend_split(const block_of_rows& rows, std::int32_t unit, std::int64_t split, const pointers& at) const;
+  void fold(std::int32_t unit, std::byte* scratch, const pointers& at) const;
+
+  block_of_rows rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const;
+  float* state(std::int32_t unit, std::int64_t split, const pointers& at) const;
+
+  plan::decode_schedule schedule_;
+  std::vector<std::int32_t> spread_;  // units whose splits leave their states in memory
+  scratch_layout scratch_;
+  std::size_t state_bytes_;
+  std::size_t scratch_offset_;  // behind the states
+};
+
+decode::decode(plan::problem problem, const contract::kernel_table& kernels, int workers)
+    : work(std::move(problem), kernels, workers),
+      schedule_(plan::cut_decode(problem_, workers, is_token_major(problem_.k))),
+      scratch_(kernels.view_bytes(problem_.dim, problem_.value_dim), kernels.tiles.block_rows) {
+  std::int64_t rows = 0;
+  for (const plan::sequence& s : problem_.sequences) rows = std::max(rows, s.rows);
+  for (std::size_t i = 0; i < schedule_.units.size(); ++i)
+    if (schedule_.saved_states[i] >= 0) spread_.push_back(static_cast<std::int32_t>(i));
+  const std::int64_t row_floats = 2 + contract::padded_columns(problem_.value_dim);
+  state_bytes_ = sizeof(float) * static_cast<std::size_t>(rows * problem_.group() * row_floats);
+  workspace_layout layout;
+  layout.reserve(static_cast<std::size_t>(schedule_.states) * state_bytes_);
+  scratch_offset_ = layout.bytes();
+  if (!schedule_.tasks.empty())
+    workspace_bytes_ = scratch_offset_ + scratch_.bytes * static_cast<std::size_t>(workers_);
+}
+
+void decode::run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const {
+  std::byte* scratch = at.workspace + scratch_offset_ + scratch_.bytes * static_cast<std::size_t>(worker);
+  const auto i = static_cast<std::size_t>(task);
+  if (stage == 1) return fold(spread_[i], scratch, at);
+  const plan::decode_task& t = schedule_.tasks[i];
+  if (schedule_.saved_states[static_cast<std::size_t>(t.first_unit)] < 0)
+    return attend_all(t.first_unit, t.first_split, t.splits, scratch, at);
+  for (std::int64_t split = t.first_split; split < t.first_split + t.splits; ++split)
+    for (std::int32_t unit = t.first_unit; unit < t.first_unit + t.units; ++unit) attend_one(unit, split, scratch, at);
+}
+
+block_of_rows decode::rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const {
+  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const std::int64_t rows = problem_.sequences[static_cast<std::size_t>(u.sequence)].rows;
+  return gather_rows(problem_, u, {unit, 0, static_cast<std::int32_t>(problem_.group()), 0, rows}, scratch_, scratch,
+                     at);
+}
+
+float* decode::state(std::int32_t unit, std::int64_t split, const pointers& at) const {
+  const auto i = static_cast<std::size_t>(unit);
+  const std::int64_t number = schedule_.saved_states[i] + split - plan::first_split(schedule_.units[i]);
+  return reinterpret_cast<float*>(at.workspace + static_cast<std::size_t>(number) * state_bytes_);
+}
+
+void decode::attend_all(std::int32_t unit, std::int64_t first_split, std::int64_t splits, std::byte* scratch,
+                        const pointers& at) const {
+  const block_of_rows rows = rows_of(unit, scratch, at);
+  kernels_.begin_rows(rows.block);
+  for (std::int64_t split = first_split; split < first_split + splits; ++split) attend_split(rows, unit, split, at);
+  kernels_.finish_rows(rows.block);
+}
+
+void decode::attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const {
+  const block_of_rows rows = rows_of(unit, scratch, at);
+  kernels_.begin_rows(rows.block);
+  attend_split(rows, unit, split, at);
+  kernels_.save_rows(rows.block, state(unit, split, at));
+}
+
+void decode::attend_split(const block_of_rows& rows, std::int32_t unit, std::int64_t split, const pointers& at) const {
+  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const std::int64_t keys = problem_.sequences[static_cast<std::size_t>(u.sequence)].keys;
+  const kv_address k_at(problem_.k, at.k, u.sequence, u.kv_head), v_at(problem_.v, at.v, u.sequence, u.kv_head);
+  const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
+  contract::view_panel panels[panels_per_split];
+  const void* k_rows[split_keys];
+  const void* v_rows[split_keys];
+  for (int i = 0; i < view.count; ++i) {
+    const auto [slot, full] = view.panels[i];
+    const std::int64_t first_key = split * split_keys + slot * panel_keys;
+    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - first_key));
+    k_at.rows(first_key, count, k_rows + i * panel_keys);
+    v_at.rows(first_key, count, v_rows + i * panel_keys);
+    panels[i] = {.k = k_rows + i * panel_keys,
+                 .v = v_rows + i * panel_keys,
+                 .k_scales = nullptr,
+                 .v_scales = nullptr,
+                 .row_masks = full ? nullptr : rows.masks + static_cast<std::size_t>(slot) * rows.seen.size(),
+                 .count = count};
+  }
+  const void* next_keys[panel_keys];
+  const std::int64_t next = (split + 1) * split_keys;
+  const bool more = next + panel_keys <= rows.any.last;
+  if (more) k_at.rows(next, panel_keys, next_keys);
+  if (view.count > 0)
+    kernels_.attend_views(rows.block, {panels, view.count, split * split_keys, more ? next_keys : nullptr});
+}
+
+void decode::fold(std::int32_t unit, std::byte* scratch, const pointers& at) const {
+  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const block_of_rows rows = rows_of(unit, scratch, at);
+  kernels_.begin_rows(rows.block);
+  const std::int64_t first = plan::first_split(u);
+  for (std::int64_t split = first; split < first + plan::split_count(u); ++split)
+    kernels_.fold_rows(rows.block, state(unit, split, at));
+  kernels_.finish_rows(rows.block);
+}
+
+}  // namespace
+
+std::unique_ptr<work> make_decode(plan::problem problem, const contract::kernel_table& kernels, int workers) {
+  return std::make_unique<decode>(std::move(problem), kernels, workers);
+}
+
+}  // namespace tril::run
