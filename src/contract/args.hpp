@@ -109,4 +109,12 @@ struct merge_args {
   std::int32_t value_dim;
 };
 
+/// Independent chains of multiply-add.
+struct peak_args {
+  std::int64_t steps;
+  bool many;     // two numbers of chains, which must agree where neither is bound by latency
+  double flops;  // out: a multiply-add is two
+  float result;  // out: keeps the work from being removed
+};
+
 }  // namespace tril::contract

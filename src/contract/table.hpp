@@ -17,8 +17,9 @@ struct tile_sizes {
 };
 
 struct kernel_table {
-  const char* name;  // "avx2"
-  bool fused;        // which family of the canonical arithmetic
+  const char* name;    // "avx2"
+  bool fused;          // which family of the canonical arithmetic
+  std::int32_t width;  // floats in a register
   tile_sizes tiles;
   std::size_t (*block_bytes)(std::int64_t dim, std::int64_t value_dim);  // scratch of a row block
   std::size_t (*view_bytes)(std::int64_t dim, std::int64_t value_dim);   // the same where attend_views is called

@@ -19,7 +19,7 @@ template <int Rows, int Columns>
   vec sum[Rows][vecs];
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < vecs; ++i) sum[row][i] =
       load(out + row * out_row + i * width);
-  for (int key = 0; key < panel_keys; ++key) {
+  TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key) {
     const float* values = static_cast<const float*>(v[key]) + column;
     if (ahead)
       for (int c = 0; c < Columns; c += line_floats)

@@ -16,7 +16,7 @@ template <int Rows, int Columns>
   for (int p = 0; p < panels; ++p) {
     const float* values = v[p];
     const float* w = weights + p * panel_keys;
-    for (int key = 0; key < panel_keys; ++key, values += v_row) {
+    TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key, values += v_row) {
       vec value[vecs];
       TRIL_UNROLL for (int i = 0; i < vecs; ++i) value[i] = load(values + i * width);
       TRIL_UNROLL for (int row = 0; row < Rows; ++row) {

@@ -4,6 +4,7 @@
 
 #include "contract/table.hpp"
 #include "kernels/generic/decode.hpp"
+#include "kernels/generic/peak.hpp"
 #include "kernels/generic/prefill.hpp"
 
 namespace tril::TRIL_ISA {
@@ -18,6 +19,9 @@ std::size_t view_bytes(std::int64_t dim, std::int64_t value_dim) {
 }
 
 // The steps on their own, for tests and benchmarks.
+void exp_alone(float* x, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += width) store(x + i, exp32(load(x + i)));
+}
 void qk_alone(const contract::qk_args& args) {
   qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores);
 }
@@ -37,6 +41,7 @@ extern const contract::kernel_table table;  // what the registry refers to
 constinit const contract::kernel_table table = {
     .name = isa::name,
     .fused = fused,
+    .width = width,
     .tiles = tiles,
     .block_bytes = block_bytes,
     .view_bytes = view_bytes,
@@ -52,6 +57,9 @@ constinit const contract::kernel_table table = {
     .fold_rows = fold_rows,
     .finish_rows = finish_rows,
     .merge = merge_rows,
+    .exp = exp_alone,
+    .peak = peak,
+    .read = read,
 };
 
 }  // namespace tril::TRIL_ISA

@@ -9,11 +9,14 @@
 
 #include "numeric/canon.hpp"
 
-/// Accumulator loops are unrolled by force: a tile lives in registers or not at all.
+/// Loops over the sums of a tile are unrolled by force: a tile lives in registers or not at all. The loops
+/// around them are kept: unrolled as well, 16 keys in a row, they ran out of registers (g++ 12, SSE4.2).
 #if defined(__clang__)
 #define TRIL_UNROLL _Pragma("clang loop unroll(full)")
+#define TRIL_KEEP_LOOP _Pragma("clang loop unroll(disable)")
 #else
 #define TRIL_UNROLL _Pragma("GCC unroll 64")
+#define TRIL_KEEP_LOOP _Pragma("GCC unroll 1")
 #endif
 
 #if defined(TRIL_XSIMD_ARCH)

@@ -13,7 +13,7 @@ namespace {
 struct isa {
   static constexpr const char* name = "sse42";
   static constexpr contract::tile_sizes tiles = {
-      .block_rows = 48, .qk_rows = 3, .qk_panels = 1, .pv_rows = 3, .pv_columns = 16};
+      .block_rows = 48, .qk_rows = 2, .qk_panels = 1, .pv_rows = 2, .pv_columns = 16};
 };
 
 }  // namespace

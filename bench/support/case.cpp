@@ -1,0 +1,78 @@
+#include "support/case.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "dispatch/registry.hpp"
+#include "parallel/executor.hpp"
+
+namespace tril::bench {
+
+namespace {
+
+/// A reporter without the library's own additions to a benchmark's name ("/manual_time").
+template <class Reporter>
+class plain_names final : public Reporter {
+ public:
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
+    auto renamed = runs;
+    for (auto& run : renamed) run.run_name.time_type = run.run_name.iterations = "";
+    Reporter::ReportRuns(renamed);
+  }
+};
+
+}  // namespace
+
+void for_each_setting(const std::vector<std::int64_t>& tokens, const std::function<void(const setting&)>& use) {
+  std::vector<int> thread_counts = {1};
+  if (const int all = parallel::available_threads(); all > 1) thread_counts.push_back(all);
+  for (const tool::preset& model : tool::presets()) {
+    if (model.dim > contract::max_dim) continue;
+    for (const std::int64_t count : tokens)
+      for (const int threads : thread_counts)
+        for (const dispatch::isa& isa : dispatch::built_isas())
+          if (isa.supported()) use({model, count, threads, isa.kernels->name});
+  }
+}
+
+const contract::kernel_table& kernels_of(const std::string& isa) { return *dispatch::find(isa)->kernels; }
+
+std::vector<float> normal_values(std::size_t count, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<float> normal;
+  // A period that is a prime number of values: long enough to look random, quick to make.
+  std::vector<float> period(65521);
+  for (float& x : period) x = normal(generator);
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = period[i % period.size()];
+  return values;
+}
+
+benchmark::internal::Benchmark* add(const std::string& name, int samples, std::function<void(benchmark::State&)> body) {
+  return benchmark::RegisterBenchmark(name.c_str(), std::move(body))->UseManualTime()->Iterations(samples);
+}
+
+int run_benchmarks(int argc, char** argv, const char* default_filter) {
+  std::vector<char*> arguments(argv, argv + argc);
+  const bool filtered = std::any_of(arguments.begin(), arguments.end(), [](const char* a) {
+    return std::strncmp(a, "--benchmark_filter", std::strlen("--benchmark_filter")) == 0;
+  });
+  std::string filter = std::string("--benchmark_filter=") + default_filter;
+  if (!filtered) arguments.insert(arguments.begin() + 1, filter.data());
+  arguments.push_back(nullptr);
+  int count = static_cast<int>(arguments.size()) - 1;
+  benchmark::AddCustomContext("tril_version", tril::version());
+  benchmark::Initialize(&count, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
+  plain_names<benchmark::ConsoleReporter> console;
+  plain_names<benchmark::JSONReporter> json;
+  const bool to_file = std::any_of(argv, argv + argc, [](const char* a) {
+    return std::strncmp(a, "--benchmark_out=", std::strlen("--benchmark_out=")) == 0;
+  });
+  const std::size_t ran = benchmark::RunSpecifiedBenchmarks(&console, to_file ? &json : nullptr);
+  benchmark::Shutdown();
+  return ran == 0 ? 2 : 0;
+}
+
+}  // namespace tril::bench

@@ -1,0 +1,61 @@
+#include "support/limits.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace tril::bench {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double median(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t middle = sorted.size() / 2;
+  if (sorted.empty()) return 0;
+  return sorted.size() % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+double limits::together(const std::function<void(int)>& work) const {
+  std::atomic<int> waiting{threads_};
+  std::vector<double> begin(static_cast<std::size_t>(threads_)), end(begin);
+  const auto run = [&](int thread) {
+    waiting.fetch_sub(1);
+    while (waiting.load() > 0) std::this_thread::yield();
+    begin[static_cast<std::size_t>(thread)] = now();
+    work(thread);
+    end[static_cast<std::size_t>(thread)] = now();
+  };
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads_; ++thread) others.emplace_back(run, thread);
+  run(0);
+  for (std::thread& other : others) other.join();
+  return *std::max_element(end.begin(), end.end()) - *std::min_element(begin.begin(), begin.end());
+}
+
+double limits::flops(bool many_chains) const {
+  std::vector<contract::peak_args> args(static_cast<std::size_t>(threads_));
+  for (auto& a : args) a = {.steps = 100'000, .many = many_chains, .flops = 0, .result = 0};
+  const double seconds = together([&](int thread) { kernels_.peak(args[static_cast<std::size_t>(thread)]); });
+  double flops = 0;
+  for (const auto& a : args) flops += a.result == 0.5f ? 0 : a.flops;  // the chains end near 1 x their number
+  return flops / seconds;
+}
+
+double limits::bandwidth(std::span<const std::span<const float>> buffers) const {
+  double bytes = 0;
+  for (const auto& buffer : buffers) bytes += static_cast<double>(buffer.size_bytes());
+  std::vector<float> sums(static_cast<std::size_t>(threads_));
+  const double seconds = together([&](int thread) {
+    for (const auto& buffer : buffers) {
+      const std::size_t part = buffer.size() / static_cast<std::size_t>(threads_);
+      sums[static_cast<std::size_t>(thread)] +=
+          kernels_.read(buffer.data() + static_cast<std::size_t>(thread) * part, static_cast<std::int64_t>(part));
+    }
+  });
+  return bytes / seconds;
+}
+
+}  // namespace tril::bench
