@@ -1,5 +1,7 @@
 #include "support/case.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -15,6 +17,7 @@ namespace {
 template <class Reporter>
 class plain_names final : public Reporter {
  public:
+  using Reporter::Reporter;
   void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run>& runs) override {
     auto renamed = runs;
     for (auto& run : renamed) run.run_name.time_type = run.run_name.iterations = "";
@@ -65,7 +68,9 @@ int run_benchmarks(int argc, char** argv, const char* default_filter) {
   benchmark::AddCustomContext("tril_version", tril::version());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
-  plain_names<benchmark::ConsoleReporter> console;
+  using console_reporter = benchmark::ConsoleReporter;
+  plain_names<console_reporter> console(isatty(STDOUT_FILENO) ? console_reporter::OO_ColorTabular
+                                                              : console_reporter::OO_None);
   plain_names<benchmark::JSONReporter> json;
   const bool to_file = std::any_of(argv, argv + argc, [](const char* a) {
     return std::strncmp(a, "--benchmark_out=", std::strlen("--benchmark_out=")) == 0;

@@ -6,6 +6,10 @@
 namespace tril::TRIL_ISA {
 namespace {
 
+inline vec canonical(vec x) {
+  return select(equal(x, x), x, broadcast(numeric::bits_as<float>(numeric::canonical_nan_bits)));
+}
+
 /// Folds the maximum and sum of a split into those of the splits before it, for every row of the block, and
 /// leaves the factors that its outputs are joined with:
 ///   M' = max(M, m), a = exp(M - M'), b = exp(m - M'), L = fma(L, a, RN(l b)), O = fma(O, a, RN(o b))
@@ -72,10 +76,11 @@ inline void merge_rows(const contract::merge_args& args) {
   const float wa = numeric::exp32<fused>(args.a_lse - m);
   const float wb = numeric::exp32<fused>(args.b_lse - m);
   const float sum = wa + wb;
-  for (int c = 0; c < args.value_dim; ++c) {
-    const float o = (wa * args.a[c] + wb * args.b[c]) / sum;
-    args.out[c] = numeric::canonical(o);
-  }
+  int c = 0;
+  for (; c + width <= args.value_dim; c += width)
+    store(args.out + c,
+          canonical((broadcast(wa) * load(args.a + c) + broadcast(wb) * load(args.b + c)) / broadcast(sum)));
+  for (; c < args.value_dim; ++c) args.out[c] = numeric::canonical((wa * args.a[c] + wb * args.b[c]) / sum);
   *args.lse = numeric::canonical(numeric::log_sum_exp(m, sum));
 }
 

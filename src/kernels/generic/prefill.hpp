@@ -83,6 +83,15 @@ inline void attend_split(const contract::row_block& block, const contract::split
   }
 }
 
+/// One row of outputs divided by its sum. + 0.0f turns -0.0 into +0.0, so that no sum of zeros tells the order
+/// it was made in.
+inline void divide_row(const float* acc, float sum, float* out, int value_dim) {
+  int c = 0;
+  for (; c + width <= value_dim; c += width)
+    store(out + c, canonical(load(acc + c) / broadcast(sum) + broadcast(0.0f)));
+  for (; c < value_dim; ++c) out[c] = numeric::canonical(acc[c] / sum + 0.0f);
+}
+
 /// Sink, division, one rounding to the output type.
 inline void finish_rows(const contract::row_block& block) {
   const block_state s = state_of(block);
@@ -98,8 +107,10 @@ inline void finish_rows(const contract::row_block& block) {
       m = new_max;
     }
     float* out = static_cast<float*>(row.out);
-    // + 0.0f turns -0.0 into +0.0, so that no sum of zeros tells the order it was made in.
-    for (int c = 0; c < block.value_dim; ++c) out[c] = l == 0.0f ? 0.0f : numeric::canonical(acc[c] / l + 0.0f);
+    if (l == 0.0f)
+      std::memset(out, 0, sizeof(float) * static_cast<std::size_t>(block.value_dim));
+    else
+      divide_row(acc, l, out, block.value_dim);
     if (row.lse) *row.lse = l == 0.0f ? numeric::negative_infinity : numeric::canonical(numeric::log_sum_exp(m, l));
   }
 }
