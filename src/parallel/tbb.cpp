@@ -1,4 +1,3 @@
-#include <tbb/blocked_range.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
@@ -6,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "parallel/executor.hpp"
 
@@ -28,12 +28,13 @@ class threads_of_tbb final : public executor {
       for (std::int64_t i = 0; i < count; ++i) task(i);
       return true;
     }
+    // Each thread takes the next index when it is done with one: tasks are large, and the heaviest come first.
+    std::atomic<std::int64_t> next{0};
     const auto run = [&] {
-      // One index at a time, in order: tasks are large, and the heaviest come first.
       tbb::parallel_for(
-          tbb::blocked_range<std::int64_t>(0, count, 1),
-          [&](const tbb::blocked_range<std::int64_t>& range) {
-            for (std::int64_t i = range.begin(); i != range.end(); ++i) task(i);
+          0, static_cast<int>(std::min<std::int64_t>(threads_, count)),
+          [&](int) {
+            for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) task(i);
           },
           tbb::simple_partitioner());
     };
