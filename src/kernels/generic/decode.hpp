@@ -113,11 +113,9 @@ inline void attend_views(const contract::row_block& block, const contract::view_
     if (split.panels[p].row_masks) hide_panel(s.scores + p * panel_keys, split.panels[p].row_masks, block.count);
 
   bool row_has_excluded[tiles.block_rows];
-  for (int row = 0; row < block.count; ++row) {
-    float* weights = s.scores + std::int64_t{row} * split_keys;
-    softmax_row<true>(weights, split.count, s.split_max[row], s.split_sum[row]);
-    row_has_excluded[row] = any_excluded(weights, split.count);
-  }
+  softmax<true>(s.scores, block.count, split.count, s.split_max, s.split_sum);
+  for (int row = 0; row < block.count; ++row)
+    row_has_excluded[row] = any_excluded(s.scores + std::int64_t{row} * split_keys, split.count);
   fold_split(s);
 
   const std::int64_t columns = padded_columns(block.value_dim);

@@ -69,10 +69,8 @@ inline void attend_split(const contract::row_block& block, const contract::split
     qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores);
     for (int p = 0; p < list.count; ++p)
       if (list.row_masks[p]) hide_panel(scores + p * panel_keys, list.row_masks[p], rows);
-    for (int row = 0; row < rows; ++row) {
-      const auto softmax = list.v_finite ? softmax_row<false> : softmax_row<true>;
-      softmax(scores + row * split_keys, list.count, s.split_max[first_row + row], s.split_sum[first_row + row]);
-    }
+    const auto softmax_of_tile = list.v_finite ? softmax<false> : softmax<true>;
+    softmax_of_tile(scores, rows, list.count, s.split_max + first_row, s.split_sum + first_row);
   }
   fold_split(s);
   for (int tile = 0; tile < range.count; ++tile) {

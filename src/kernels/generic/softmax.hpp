@@ -2,6 +2,7 @@
 
 #include "kernels/generic/block.hpp"
 #include "kernels/generic/exp.hpp"
+#include "kernels/generic/pack.hpp"
 
 namespace tril::TRIL_ISA {
 namespace {
@@ -10,41 +11,83 @@ namespace {
 /// alone even where 0 * v would be NaN.
 inline constexpr float excluded_weight = -0.0f;
 
-/// One row of one split, scores to weights in place: their maximum, exponentials, and the sum as 16 lane
-/// sums in ascending order of keys, joined by a halving tree. `MarkExcluded` tells weights that are excluded
-/// (score -inf) from weights that merely underflowed; only values that are not finite need it.
-template <bool MarkExcluded>
-inline void softmax_row(float* scores, int panels, float& row_max, float& row_sum) {
+/// Values of a panel, lane by lane, for `width` rows.
+using row_lanes = float[width][panel_keys];
+
+/// Turned: lane[i] holds the i-th value of every row.
+[[gnu::always_inline]] inline void turn(const row_lanes& rows, vec (&lane)[panel_keys]) {
+  TRIL_UNROLL for (int first = 0; first < panel_keys; first += width) {
+    vec x[width];
+    TRIL_UNROLL for (int row = 0; row < width; ++row) x[row] = load(rows[row] + first);
+    transpose(x);
+    TRIL_UNROLL for (int i = 0; i < width; ++i) lane[first + i] = x[i];
+  }
+}
+
+/// Joins 16 lanes by a halving tree: i with i + 8, then + 4, + 2, + 1.
+template <class Join>
+[[gnu::always_inline]] inline vec join_lanes(const row_lanes& rows, Join join) {
+  vec lane[panel_keys];
+  turn(rows, lane);
+  TRIL_UNROLL for (int half = panel_keys / 2; half > 0; half /= 2) TRIL_UNROLL for (int i = 0; i < half; ++i) lane[i] =
+      join(lane[i], lane[i + half]);
+  return lane[0];
+}
+
+inline void max_of_lanes(const float* scores, int panels, float* lanes_out) {
   constexpr int per_panel = panel_keys / width;
-  const vec minus_infinity = broadcast(numeric::negative_infinity);
   vec lane_max[per_panel];
-  TRIL_UNROLL for (vec& m : lane_max) m = minus_infinity;
+  TRIL_UNROLL for (vec& m : lane_max) m = broadcast(numeric::negative_infinity);
   for (int p = 0; p < panels; ++p)
     TRIL_UNROLL for (int i = 0; i < per_panel; ++i) lane_max[i] =
         max(lane_max[i], load(scores + p * panel_keys + i * width));
-  float lane[panel_keys];
-  for (int i = 0; i < per_panel; ++i) store(lane + i * width, lane_max[i]);
-  row_max = lane[0];
-  for (int i = 1; i < panel_keys; ++i) row_max = lane[i] > row_max ? lane[i] : row_max;
+  TRIL_UNROLL for (int i = 0; i < per_panel; ++i) store(lanes_out + i * width, lane_max[i]);
+}
 
-  const vec shift = broadcast(row_max > numeric::negative_infinity ? row_max : 0.0f);
+/// Scores to weights, and the sums of each lane's weights in ascending order of keys.
+template <bool MarkExcluded>
+inline void weigh(float* scores, int panels, float shift, float* lanes_out) {
+  constexpr int per_panel = panel_keys / width;
   vec lane_sum[per_panel];
   TRIL_UNROLL for (vec& t : lane_sum) t = broadcast(0.0f);
   for (int p = 0; p < panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i) {
       float* at = scores + p * panel_keys + i * width;
       const vec score = load(at);
-      vec weight = exp32(score - shift);
-      if constexpr (MarkExcluded) weight = select(equal(score, minus_infinity), broadcast(excluded_weight), weight);
+      vec weight = exp32(score - broadcast(shift));
+      if constexpr (MarkExcluded)
+        weight = select(equal(score, broadcast(numeric::negative_infinity)), broadcast(excluded_weight), weight);
       store(at, weight);
       lane_sum[i] = lane_sum[i] + weight;
     }
-  for (int i = 0; i < per_panel; ++i) store(lane + i * width, lane_sum[i]);
-  for (int half = panel_keys / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] += lane[i + half];
-  row_sum = lane[0];
+  TRIL_UNROLL for (int i = 0; i < per_panel; ++i) store(lanes_out + i * width, lane_sum[i]);
 }
 
-/// Whether a row that softmax_row<true> made has an excluded weight.
+/// Rows of one split, scores to weights in place: their maxima, exponentials, and sums. `MarkExcluded` tells
+/// weights that are excluded (score -inf) from weights that merely underflowed; only values that are not
+/// finite need it. Rows go together by vectors, so that joining lanes costs a few shuffles per row.
+template <bool MarkExcluded>
+inline void softmax(float* scores, int rows, int panels, float* row_max, float* row_sum) {
+  for (int first = 0; first < rows; first += width) {
+    const int count = rows - first < width ? rows - first : width;
+    row_lanes lane_max, lane_sum;
+    float joined[width], shift[width];
+    for (int row = count; row < width; ++row) {  // rows that are not there
+      std::memset(lane_max[row], 0, sizeof lane_max[row]);
+      std::memset(lane_sum[row], 0, sizeof lane_sum[row]);
+    }
+    for (int row = 0; row < count; ++row) max_of_lanes(scores + (first + row) * split_keys, panels, lane_max[row]);
+    const vec m = join_lanes(lane_max, [](vec a, vec b) { return max(a, b); });
+    store(joined, m);
+    std::memcpy(row_max + first, joined, sizeof(float) * static_cast<std::size_t>(count));
+    store(shift, select(less(broadcast(numeric::negative_infinity), m), m, broadcast(0.0f)));
+    for (int row = 0; row < count; ++row)
+      weigh<MarkExcluded>(scores + (first + row) * split_keys, panels, shift[row], lane_sum[row]);
+    store(joined, join_lanes(lane_sum, [](vec a, vec b) { return a + b; }));
+    std::memcpy(row_sum + first, joined, sizeof(float) * static_cast<std::size_t>(count));
+  }
+}
+
+/// Whether a row that softmax<true> made has an excluded weight.
 inline bool any_excluded(const float* weights, int panels) {
   std::uint32_t signs = 0;
   for (int i = 0; i < panels * panel_keys; ++i) signs |= numeric::bits_as<std::uint32_t>(weights[i]);

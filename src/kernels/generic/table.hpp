@@ -25,7 +25,7 @@ void exp_alone(float* x, std::int64_t count) {
 void qk_alone(const contract::qk_args& args) {
   qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores);
 }
-void softmax_alone(contract::softmax_args& args) { softmax_row<false>(args.scores, args.panels, args.max, args.sum); }
+void softmax_alone(contract::softmax_args& args) { softmax<false>(args.scores, 1, args.panels, &args.max, &args.sum); }
 void pv_alone(const contract::pv_args& args) {
   float keep[tiles.qk_rows], take[tiles.qk_rows];
   for (int row = 0; row < tiles.qk_rows; ++row) {
