@@ -88,10 +88,15 @@ exact_row attention(const row& r) {
   const auto n = static_cast<double>(scores.size());
   const double merges = 4 * u * static_cast<double>(1 + splits);
   double deviation = 0;  // D, the mean of those errors under the weights themselves
+  // Of a weight exp(gap), by how much an error of its exponent may move it. In one exponential where that is
+  // large: a key far below the maximum has no weight to be moved, whatever the rounding of its score.
+  const auto moved = [](double gap, double error) {
+    return error < 1 ? std::exp(gap) * std::expm1(error) : std::exp(gap + error);
+  };
   std::vector<double> largest(static_cast<std::size_t>(r.value_dim), 0.0);
   for (const score& s : scores) {
-    const double weight = std::exp(s.value - m) / l;
-    deviation += weight * std::expm1(s.error + u * std::abs(s.value - m) + merges);
+    const double gap = s.value - m, weight = std::exp(gap) / l;
+    deviation += moved(gap, s.error + u * std::abs(gap) + merges) / l;
     for (std::int64_t c = 0; c < r.value_dim; ++c) {
       const double v = r.v.value(s.key, c);
       auto column = static_cast<std::size_t>(c);
@@ -99,9 +104,10 @@ exact_row attention(const row& r) {
       largest[column] = std::max(largest[column], std::abs(v));
     }
   }
-  if (r.sink > numeric::negative_infinity)
-    deviation += std::exp(static_cast<double>(r.sink) - m) / l *
-                 std::expm1(u * std::abs(static_cast<double>(r.sink) - m) + merges);
+  if (r.sink > numeric::negative_infinity) {
+    const double gap = static_cast<double>(r.sink) - m;
+    deviation += moved(gap, u * std::abs(gap) + merges) / l;
+  }
 
   // The weighted mean moves by at most 2 D / (1 - D) of the largest value, and never by more than twice it;
   // then 16 lane sums of 16, a tree of 4, 256 products, the merges and the division. Weights below 2^-126

@@ -1,0 +1,33 @@
+#include "machine.hpp"
+
+#include <unistd.h>
+
+#include <fstream>
+
+namespace tril::tool {
+namespace {
+
+/// The value of the first line "name : value" of /proc/cpuinfo; "" if there is none.
+std::string cpu_field(std::string_view name) {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.compare(0, name.size(), name) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string cpu_model() {
+  if (const std::string model = cpu_field("model name"); !model.empty()) return model;
+  // Arm has numbers in place of a name.
+  const std::string implementer = cpu_field("CPU implementer"), part = cpu_field("CPU part");
+  return part.empty() ? "unknown" : "implementer " + implementer + ", part " + part;
+}
+
+std::uint64_t physical_memory() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace tril::tool
