@@ -87,8 +87,8 @@ decode_schedule cut_decode(const problem& p, int workers, bool token_major) {
       s.saved_states.push_back(spread ? s.states : -1);
       if (spread) s.states += splits;
     }
-    const std::int64_t step = spread ? share : splits;
-    for (std::int64_t split = 0; split == 0 || split < splits; split += step)
+    const std::int64_t step = spread ? share : std::max<std::int64_t>(1, splits);
+    for (std::int64_t split = 0; split == 0 || split < splits; split += step)  // a unit without keys is a task too
       s.tasks.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(together), first_split(u) + split,
                          std::min(step, splits - split)});
   }

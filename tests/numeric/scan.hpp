@@ -52,6 +52,12 @@ struct worst_error {
   void join(const worst_error& other) { note(other.error, other.at); }
 };
 
+/// How many floats break a rule.
+struct exceptions {
+  std::uint64_t count = 0;
+  void join(const exceptions& other) { count += other.count; }
+};
+
 /// Visits the bit patterns first ... last on two threads: visit(begin, end, found) looks at those of
 /// begin ... end - 1. Returns all that was found, joined.
 template <class Found, class Visit>

@@ -154,6 +154,15 @@ TEST_CASE("a header of anything else is refused") {
   }
 }
 
+TEST_CASE("a header of no sensible size is refused") {
+  std::string shape = "(";
+  for (int axis = 0; axis < 64; ++axis) shape += "1,";
+  CHECK(refusal(npy(header(shape + ")"), 4)) == "");
+  CHECK(contains(refusal(npy(header(shape + "1)"), 4)), "its header is not"));
+  CHECK(refusal(npy(header("(1,)") + std::string(9000, ' '), 4)) == "");
+  CHECK(contains(refusal(npy(header("(1,)") + std::string(10000, ' '), 4)), "its header takes 10"));
+}
+
 TEST_CASE("other types and orders are refused by name") {
   for (const char* dtype : {"'<f8'", "'>f4'", "'=f4'", "'|b1'", "'<f2'", "'<i4'", "''", "'<f4 '"})
     CHECK(contains(refusal(npy(header("(2, 3)", dtype), 24)), "its dtype is " + std::string(dtype)));

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -221,16 +222,6 @@ std::vector<float> run_isas(const work& w, std::int64_t pairs, const compared_ro
   return best;
 }
 
-/// The rows of a whole output that are compared.
-std::vector<float> compared_part(const std::vector<float>& whole, const layout& l, const compared_rows& compared) {
-  std::vector<float> part;
-  for (const row_index& i : compared.index) {
-    const float* row = whole.data() + reference::offset_of(l, i.sequence, i.token, i.head);
-    part.insert(part.end(), row, row + l.extents[3]);
-  }
-  return part;
-}
-
 int run(const options& o) {
   check_flags(o);
   const auto isas = library_isas(o);
@@ -250,8 +241,8 @@ int run(const options& o) {
   findings found;
   const std::vector<float> out = run_isas(w, pairs, compared, isas, o.isa.has_value(), found);
   if (o.expect)
-    found.expected = assess_expected(*o.expect, compared_part(out, p.out, compared),
-                                     compared_part(expected, p.out, compared), compared);
+    found.expected = assess_expected(*o.expect, part_compared(out, p.out, compared),
+                                     part_compared(expected, p.out, compared), compared);
   if (o.out_npy) naming("--out-npy", [&] { write_npy(*o.out_npy, shape_of(w.in.order, p.out), out); });
 
   const question asked{w.in.source, o.seed, p, pairs, compared};

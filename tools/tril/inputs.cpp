@@ -1,5 +1,7 @@
 #include "inputs.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -66,7 +68,8 @@ std::vector<std::int64_t> shape_of(const axes& order, const layout& l) {
 }
 
 inputs make_inputs(const preset& model, std::int64_t tokens, std::uint64_t seed) {
-  const auto per_token = model.q_heads * (model.dim + model.value_dim) + model.kv_heads * (model.dim + model.value_dim);
+  // q and out, k and v.
+  const auto per_token = (model.q_heads + model.kv_heads) * (model.dim + model.value_dim);
   check_memory("--tokens", 4.0 * static_cast<double>(tokens) * static_cast<double>(per_token));
   inputs in;
   in.source = model.name;

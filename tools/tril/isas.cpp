@@ -1,5 +1,7 @@
 #include "isas.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string_view>
 

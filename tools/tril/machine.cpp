@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <string_view>
 
 namespace tril::tool {
 namespace {

@@ -93,12 +93,8 @@ outcome run_library(const context& ctx, const problem& p, const run_data& data, 
   outcome result;
   result.pairs = pairs;
   result.milliseconds = median_milliseconds([&] { check(prepared.run(run)); });
-  for (const row_index& i : compared.index) {
-    const float* row = whole.data() + reference::offset_of(p.out, i.sequence, i.token, i.head);
-    result.out.insert(result.out.end(), row, row + value_dim_of(compared));
-    result.lse.push_back(
-        lse[static_cast<std::size_t>(reference::offset_of(with_lse.lse, i.sequence, i.token, i.head))]);
-  }
+  result.out = part_compared(whole, p.out, compared);
+  result.lse = part_compared(lse, with_lse.lse, compared);
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "npy.hpp"
 
+#include <fmt/ranges.h>
+
 #include <unistd.h>
 
 #include <bit>
@@ -20,7 +22,8 @@ namespace tril::tool {
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-constexpr std::uint64_t longest_header = 1 << 20;  // NumPy writes 118 bytes or so
+constexpr std::uint64_t longest_header = 10000;  // bytes; NumPy reads no longer one either, unless told to
+constexpr std::size_t most_axes = 64;
 
 struct close_file {
   void operator()(std::FILE* file) const { std::fclose(file); }
@@ -111,6 +114,7 @@ class literal {
     std::vector<std::int64_t> values;
     take('(');
     while (!next_is(')')) {
+      if (values.size() == most_axes) fail();
       values.push_back(integer());
       if (!next_is(')')) take(',');
     }

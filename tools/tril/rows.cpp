@@ -86,4 +86,13 @@ compared_rows define_rows(const problem& p, const run_data& data, std::vector<ro
   return compared;
 }
 
+std::vector<float> part_compared(const std::vector<float>& whole, const layout& l, const compared_rows& compared) {
+  std::vector<float> part;
+  for (const row_index& i : compared.index) {
+    const float* row = whole.data() + reference::offset_of(l, i.sequence, i.token, i.head);
+    part.insert(part.end(), row, row + l.extents[3]);
+  }
+  return part;
+}
+
 }  // namespace tril::tool

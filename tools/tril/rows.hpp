@@ -35,4 +35,7 @@ struct compared_rows {
 
 compared_rows define_rows(const problem& p, const run_data& data, std::vector<row_index> index);
 
+/// The compared rows of a whole tensor, one after the other.
+std::vector<float> part_compared(const std::vector<float>& whole, const layout& l, const compared_rows& compared);
+
 }  // namespace tril::tool

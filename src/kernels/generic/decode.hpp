@@ -88,6 +88,26 @@ inline const void* const* rows_after_values(const contract::view_args& split, in
   return p + 1 < split.count ? whole(split.panels[p + 1], split.panels[p + 1].v) : split.next_keys;
 }
 
+/// One tile of rows against the transposed panels first ... first + count - 1 of the split, those that it sees.
+/// The scores of the others stay what they were: they will be hidden.
+inline void score_tile(const contract::row_block& block, const block_state& s, const contract::view_args& split,
+                       int first_row, const void* const* k, int first, int count) {
+  const int tile_rows = score_tile_rows(block.count);
+  const int rows = block.count - first_row < tile_rows ? block.count - first_row : tile_rows;
+  const auto visible = [&](int p) {
+    const std::uint16_t* masks = split.panels[first + p].row_masks;
+    return any_visible(masks ? masks + first_row : nullptr, rows);
+  };
+  float* q = s.q + std::int64_t{first_row} * block.dim;
+  float* scores = s.scores + std::int64_t{first_row} * split_keys + first * panel_keys;
+  for (int p = 0; p < count;) {
+    int end = p;
+    while (end < count && visible(end)) ++end;
+    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys);
+    p = end + 1;
+  }
+}
+
 inline void score_views(const contract::row_block& block, const block_state& s, const contract::view_args& split) {
   const tile_range range = score_tiles(block);
   const void* k[view_panels];
@@ -98,11 +118,7 @@ inline void score_views(const contract::row_block& block, const block_state& s, 
       const contract::view_panel& panel = split.panels[first + p];
       transpose_panel({panel.k, panel.count, block.dim, const_cast<void*>(k[p])}, rows_after_keys(split, first + p));
     }
-    for (int tile = 0; tile < range.count; ++tile) {
-      const int first_row = tile * range.rows;
-      qk(range.rows, s.q + std::int64_t{first_row} * block.dim, k, count, block.dim,
-         s.scores + std::int64_t{first_row} * split_keys + first * panel_keys);
-    }
+    for (int tile = 0; tile < range.count; ++tile) score_tile(block, s, split, tile * range.rows, k, first, count);
   }
 }
 

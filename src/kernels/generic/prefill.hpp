@@ -38,11 +38,7 @@ inline tile_panels panels_of(const contract::split_args& split, int first_row, i
   for (int p = 0; p < split.count; ++p) {
     const contract::key_panel& panel = split.panels[p];
     const std::uint16_t* masks = panel.row_masks ? panel.row_masks + first_row : nullptr;
-    if (masks) {
-      unsigned any = 0;
-      for (int row = 0; row < rows; ++row) any |= masks[row];
-      if (!any) continue;  // wholly hidden: not computed
-    }
+    if (!any_visible(masks, rows)) continue;
     list.k[list.count] = panel.k;
     list.v[list.count] = panel.v;
     list.row_masks[list.count] = masks;
