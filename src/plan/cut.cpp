@@ -18,14 +18,14 @@ std::vector<unit> units_of(const problem& p) {
     const std::int64_t pairs = visible_pairs(p.window, s, 0, s.rows) * p.group();
     for (std::int64_t head = 0; head < p.kv_heads; ++head)
       units.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(head), first_panel,
-                       seen.empty() ? 0 : last_panel - first_panel, pairs});
+                       seen.empty() ? 0 : last_panel - first_panel, pairs, true});
   }
   std::stable_sort(units.begin(), units.end(), [](const unit& a, const unit& b) { return a.pairs > b.pairs; });
   return units;
 }
 
 void add_tasks(wave& w, std::int32_t index, const unit& u, const problem& p, std::int32_t block_rows) {
-  for (std::int64_t panel = 0; panel < u.panels; panel += pack_task_panels)
+  for (std::int64_t panel = 0; u.packed && panel < u.panels; panel += pack_task_panels)
     w.pack.push_back({index, panel, std::min(pack_task_panels, u.panels - panel)});
 
   // Rows of all heads of the group go together: they see the same keys, and share one stream of K and V.
@@ -52,7 +52,8 @@ schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes
   std::int64_t packed = 0;
   for (std::size_t i = 0; i < s.units.size(); ++i) {
     const auto index = static_cast<std::int32_t>(i);
-    const std::int64_t bytes = s.units[i].panels * panel_bytes;
+    s.units[i].packed = s.units[i].panels * panel_bytes <= packed_bytes_cap;
+    const std::int64_t bytes = s.units[i].packed ? s.units[i].panels * panel_bytes : 0;
     if (s.waves.empty() || packed + bytes > packed_bytes_cap) {
       s.waves.push_back({index, index, {}, {}});
       packed = 0;
@@ -67,6 +68,7 @@ schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes
 std::int64_t first_split(const unit& u) { return u.first_panel / contract::panels_per_split; }
 
 std::int64_t split_count(const unit& u) {
+  if (u.panels == 0) return 0;
   const std::int64_t last_panel = u.first_panel + u.panels;
   return (last_panel + contract::panels_per_split - 1) / contract::panels_per_split - first_split(u);
 }

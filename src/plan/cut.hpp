@@ -18,6 +18,7 @@ struct unit {
   std::int64_t first_panel;
   std::int64_t panels;
   std::int64_t pairs;  // visible (row, key) pairs of the group, a measure of its cost
+  bool packed;         // cut(): false if it alone would break the cap, and is attended to as it lies
 };
 
 struct pack_task {
@@ -48,7 +49,7 @@ struct schedule {
 };
 
 /// `block_rows`: rows that a kernel takes at once. `panel_bytes`: packed K and V of 16 keys. A wave takes as
-/// many units as keep its packed bytes within `packed_bytes_cap`, but at least one.
+/// many units as keep its packed bytes within `packed_bytes_cap`.
 schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes, std::int64_t packed_bytes_cap);
 
 /// Decoding: consecutive splits of neighbouring units (KV heads of one sequence), for all their rows. Of each

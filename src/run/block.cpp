@@ -1,5 +1,7 @@
 #include "run/block.hpp"
 
+#include <algorithm>
+
 #include "memory/workspace.hpp"
 #include "run/kv_address.hpp"
 
@@ -51,6 +53,36 @@ block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const pla
       .any = plan::visible_keys(p.window, s, task.first_row, task.first_row + task.rows),
       .masks = reinterpret_cast<std::uint16_t*>(scratch + layout.masks),
   };
+}
+
+void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const plan::unit& u,
+                  const block_of_rows& rows, std::int64_t split, const pointers& at) {
+  using contract::panel_keys;
+  const std::int64_t keys = p.sequences[static_cast<std::size_t>(u.sequence)].keys;
+  const kv_address k_at(p.k, at.k, u.sequence, u.kv_head), v_at(p.v, at.v, u.sequence, u.kv_head);
+  const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
+  contract::view_panel panels[contract::panels_per_split];
+  const void* k_rows[contract::split_keys];
+  const void* v_rows[contract::split_keys];
+  for (int i = 0; i < view.count; ++i) {
+    const auto [slot, full] = view.panels[i];
+    const std::int64_t first_key = split * contract::split_keys + slot * panel_keys;
+    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - first_key));
+    k_at.rows(first_key, count, k_rows + i * panel_keys);
+    v_at.rows(first_key, count, v_rows + i * panel_keys);
+    panels[i] = {.k = k_rows + i * panel_keys,
+                 .v = v_rows + i * panel_keys,
+                 .k_scales = nullptr,
+                 .v_scales = nullptr,
+                 .row_masks = full ? nullptr : rows.masks + static_cast<std::size_t>(slot) * rows.seen.size(),
+                 .count = count};
+  }
+  const void* next_keys[panel_keys];
+  const std::int64_t next = (split + 1) * contract::split_keys;
+  const bool more = next + panel_keys <= rows.any.last;
+  if (more) k_at.rows(next, panel_keys, next_keys);
+  if (view.count > 0)
+    kernels.attend_views(rows.block, {panels, view.count, split * contract::split_keys, more ? next_keys : nullptr});
 }
 
 }  // namespace tril::run

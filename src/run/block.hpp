@@ -30,4 +30,8 @@ struct block_of_rows {
 block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const plan::attend_task& task,
                           const scratch_layout& layout, std::byte* scratch, const pointers& at);
 
+/// Attends to one split of a unit as its keys and values lie in memory.
+void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const plan::unit& u,
+                  const block_of_rows& rows, std::int64_t split, const pointers& at);
+
 }  // namespace tril::run

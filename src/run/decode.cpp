@@ -2,14 +2,9 @@
 
 #include "memory/workspace.hpp"
 #include "run/block.hpp"
-#include "run/kv_address.hpp"
 
 namespace tril::run {
 namespace {
-
-using contract::panel_keys;
-using contract::panels_per_split;
-using contract::split_keys;
 
 bool is_token_major(const tril_layout& l) { return l.extents[2] > 1 && l.strides[1] > l.strides[2]; }
 
@@ -28,9 +23,9 @@ class decode final : public work {
   void attend_all(std::int32_t unit, std::int64_t first_split, std::int64_t splits, std::byte* scratch,
                   const pointers& at) const;
   void attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const;
-  void attend_split(const block_of_rows& rows, std::int32_t unit, std::int64_t split, const pointers& at) const;
   void fold(std::int32_t unit, std::byte* scratch, const pointers& at) const;
 
+  const plan::unit& unit_at(std::int32_t unit) const { return schedule_.units[static_cast<std::size_t>(unit)]; }
   block_of_rows rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const;
   float* state(std::int32_t unit, std::int64_t split, const pointers& at) const;
 
@@ -70,7 +65,7 @@ void decode::run_task(std::int64_t stage, std::int64_t task, int worker, const p
 }
 
 block_of_rows decode::rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const {
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const plan::unit& u = unit_at(unit);
   const std::int64_t rows = problem_.sequences[static_cast<std::size_t>(u.sequence)].rows;
   return gather_rows(problem_, u, {unit, 0, static_cast<std::int32_t>(problem_.group()), 0, rows}, scratch_, scratch,
                      at);
@@ -86,48 +81,20 @@ void decode::attend_all(std::int32_t unit, std::int64_t first_split, std::int64_
                         const pointers& at) const {
   const block_of_rows rows = rows_of(unit, scratch, at);
   kernels_.begin_rows(rows.block);
-  for (std::int64_t split = first_split; split < first_split + splits; ++split) attend_split(rows, unit, split, at);
+  for (std::int64_t split = first_split; split < first_split + splits; ++split)
+    attend_views(kernels_, problem_, unit_at(unit), rows, split, at);
   kernels_.finish_rows(rows.block);
 }
 
 void decode::attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const {
   const block_of_rows rows = rows_of(unit, scratch, at);
   kernels_.begin_rows(rows.block);
-  attend_split(rows, unit, split, at);
+  attend_views(kernels_, problem_, unit_at(unit), rows, split, at);
   kernels_.save_rows(rows.block, state(unit, split, at));
 }
 
-void decode::attend_split(const block_of_rows& rows, std::int32_t unit, std::int64_t split, const pointers& at) const {
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
-  const std::int64_t keys = problem_.sequences[static_cast<std::size_t>(u.sequence)].keys;
-  const kv_address k_at(problem_.k, at.k, u.sequence, u.kv_head), v_at(problem_.v, at.v, u.sequence, u.kv_head);
-  const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
-  contract::view_panel panels[panels_per_split];
-  const void* k_rows[split_keys];
-  const void* v_rows[split_keys];
-  for (int i = 0; i < view.count; ++i) {
-    const auto [slot, full] = view.panels[i];
-    const std::int64_t first_key = split * split_keys + slot * panel_keys;
-    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - first_key));
-    k_at.rows(first_key, count, k_rows + i * panel_keys);
-    v_at.rows(first_key, count, v_rows + i * panel_keys);
-    panels[i] = {.k = k_rows + i * panel_keys,
-                 .v = v_rows + i * panel_keys,
-                 .k_scales = nullptr,
-                 .v_scales = nullptr,
-                 .row_masks = full ? nullptr : rows.masks + static_cast<std::size_t>(slot) * rows.seen.size(),
-                 .count = count};
-  }
-  const void* next_keys[panel_keys];
-  const std::int64_t next = (split + 1) * split_keys;
-  const bool more = next + panel_keys <= rows.any.last;
-  if (more) k_at.rows(next, panel_keys, next_keys);
-  if (view.count > 0)
-    kernels_.attend_views(rows.block, {panels, view.count, split * split_keys, more ? next_keys : nullptr});
-}
-
 void decode::fold(std::int32_t unit, std::byte* scratch, const pointers& at) const {
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const plan::unit& u = unit_at(unit);
   const block_of_rows rows = rows_of(unit, scratch, at);
   kernels_.begin_rows(rows.block);
   const std::int64_t first = plan::first_split(u);

@@ -10,11 +10,16 @@ namespace {
 using contract::panel_keys;
 using contract::split_keys;
 
-/// Packed K and V kept at once; a larger problem goes through in waves of KV heads.
+/// Packed K and V kept at once. A larger problem goes through in waves of KV heads; a head that is larger by
+/// itself is not packed at all, its panels are made in L1 by each block of rows.
 constexpr std::int64_t packed_bytes_cap = std::int64_t{64} << 20;
 
 std::int64_t k_panel_bytes(const plan::problem& p) { return 4 * contract::k_panel_elements(p.dim); }
 std::int64_t v_panel_bytes(const plan::problem& p) { return 4 * contract::v_panel_elements(p.value_dim); }
+
+bool all_packed(const plan::schedule& s) {
+  return std::all_of(s.units.begin(), s.units.end(), [](const plan::unit& u) { return u.packed; });
+}
 
 /// For each wave two stages: its keys and values are packed, then its rows attend to them.
 class prefill final : public work {
@@ -28,6 +33,7 @@ class prefill final : public work {
  private:
   void pack(const plan::pack_task& task, const pointers& at) const;
   void attend(const plan::attend_task& task, int worker, const pointers& at) const;
+  void attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split, const pointers& at) const;
 
   /// Offsets of a unit's packed panels in the workspace; each wave starts again at the front.
   struct packed_unit {
@@ -45,11 +51,13 @@ prefill::prefill(plan::problem problem, const contract::kernel_table& kernels, i
       schedule_(plan::cut(problem_, kernels.tiles.block_rows, k_panel_bytes(problem_) + v_panel_bytes(problem_),
                           packed_bytes_cap)),
       packed_(schedule_.units.size()),
-      scratch_(kernels.block_bytes(problem_.dim, problem_.value_dim), kernels.tiles.block_rows) {
+      scratch_((all_packed(schedule_) ? kernels.block_bytes : kernels.view_bytes)(problem_.dim, problem_.value_dim),
+               kernels.tiles.block_rows) {
   for (const plan::wave& w : schedule_.waves) {
     workspace_layout layout;
     for (auto i = static_cast<std::size_t>(w.first_unit); i < static_cast<std::size_t>(w.last_unit); ++i) {
-      const auto panels = static_cast<std::size_t>(schedule_.units[i].panels);
+      const plan::unit& u = schedule_.units[i];
+      const auto panels = static_cast<std::size_t>(u.packed ? u.panels : 0);
       packed_[i].k = layout.reserve(panels * static_cast<std::size_t>(k_panel_bytes(problem_)));
       packed_[i].v = layout.reserve(panels * static_cast<std::size_t>(v_panel_bytes(problem_)));
       packed_[i].v_finite = layout.reserve(panels);
@@ -95,28 +103,36 @@ void prefill::pack(const plan::pack_task& task, const pointers& at) const {
 
 void prefill::attend(const plan::attend_task& task, int worker, const pointers& at) const {
   const plan::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
-  const packed_unit& packed = packed_[static_cast<std::size_t>(task.unit)];
   std::byte* scratch = at.workspace + scratch_offset_ + scratch_.bytes * static_cast<std::size_t>(worker);
-  const auto [block, seen, any, masks] = gather_rows(problem_, u, task, scratch_, scratch, at);
+  const block_of_rows rows = gather_rows(problem_, u, task, scratch_, scratch, at);
 
-  kernels_.begin_rows(block);
-  for (std::int64_t split = any.first / split_keys; split * split_keys < any.last; ++split) {
-    const plan::split_view view = plan::view_split(seen, split, masks);
-    contract::key_panel panels[contract::panels_per_split];
-    for (int i = 0; i < view.count; ++i) {
-      const auto [slot, full] = view.panels[i];
-      const std::int64_t panel = split * contract::panels_per_split + slot - u.first_panel;
-      panels[i] = {.k = at.workspace + packed.k + panel * k_panel_bytes(problem_),
-                   .v = at.workspace + packed.v + panel * v_panel_bytes(problem_),
-                   .k_scales = nullptr,
-                   .v_scales = nullptr,
-                   .row_masks = full ? nullptr : masks + static_cast<std::size_t>(slot) * seen.size(),
-                   .slot = slot,
-                   .v_finite = at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] != std::byte{0}};
-    }
-    if (view.count > 0) kernels_.attend_split(block, {panels, view.count, split * split_keys});
+  kernels_.begin_rows(rows.block);
+  for (std::int64_t split = rows.any.first / split_keys; split * split_keys < rows.any.last; ++split)
+    if (u.packed)
+      attend_packed(task.unit, rows, split, at);
+    else
+      attend_views(kernels_, problem_, u, rows, split, at);
+  kernels_.finish_rows(rows.block);
+}
+
+void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split,
+                            const pointers& at) const {
+  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const packed_unit& packed = packed_[static_cast<std::size_t>(unit)];
+  const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
+  contract::key_panel panels[contract::panels_per_split];
+  for (int i = 0; i < view.count; ++i) {
+    const auto [slot, full] = view.panels[i];
+    const std::int64_t panel = split * contract::panels_per_split + slot - u.first_panel;
+    panels[i] = {.k = at.workspace + packed.k + panel * k_panel_bytes(problem_),
+                 .v = at.workspace + packed.v + panel * v_panel_bytes(problem_),
+                 .k_scales = nullptr,
+                 .v_scales = nullptr,
+                 .row_masks = full ? nullptr : rows.masks + static_cast<std::size_t>(slot) * rows.seen.size(),
+                 .slot = slot,
+                 .v_finite = at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] != std::byte{0}};
   }
-  kernels_.finish_rows(block);
+  if (view.count > 0) kernels_.attend_split(rows.block, {panels, view.count, split * split_keys});
 }
 
 }  // namespace

@@ -92,8 +92,8 @@ TEST_CASE("Errors are those of float32: within the bound but not far below it, a
         }
         CAPTURE(name_of(kind), dim, keys, tally.ours_rms(), tally.naive_rms(), bound_used);
         CHECK(bound_used > 0.01);
-        CHECK(tally.ours_rms() <= 2 * tally.naive_rms() + 0x1p-24);
-        // Sums in splits err less than one long sum.
-        if (keys > 2 * numeric::split_keys) CHECK(tally.ours_rms() < tally.naive_rms());
+        CHECK(tally.ours_rms() <= 2 * tally.naive_rms());
+        // Where many weights are alike, sums in splits err less than one long sum.
+        if (kind == values::uniform && keys > 2 * numeric::split_keys) CHECK(tally.ours_rms() < tally.naive_rms());
       }
 }

@@ -12,23 +12,26 @@ using namespace tril::test;
 
 namespace {
 
-/// A tensor whose rows lie `step` elements apart along one axis and close together along the others.
-class sparse_tensor {
+/// A copy of a tensor whose rows lie `step` elements apart along one axis, and close together along the others.
+class sparse_copy {
  public:
-  sparse_tensor(std::array<std::int64_t, 4> extents, int axis, std::int64_t step)
-      : layout_(tril_bthd(TRIL_F32, extents[0], extents[1], extents[2], extents[3])),
-        bytes_(static_cast<std::size_t>(extents[static_cast<std::size_t>(axis)] * step) * sizeof(float)) {
+  sparse_copy(const float_tensor& t, int axis, std::int64_t step)
+      : layout_(tril_bthd(TRIL_F32, t.layout().extents[0], t.layout().extents[1], t.layout().extents[2],
+                          t.layout().extents[3])),
+        bytes_(static_cast<std::size_t>(layout_.extents[axis] * step) * sizeof(float)) {
     layout_.strides[axis] = step;
     void* at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     REQUIRE(at != MAP_FAILED);
     data_ = static_cast<float*>(at);
+    t.for_each_row([&](std::int64_t batch, std::int64_t token, std::int64_t head) {
+      std::ranges::copy(t.row(batch, token, head), row(batch, token, head).begin());
+    });
   }
-  ~sparse_tensor() { munmap(data_, bytes_); }
-  sparse_tensor(const sparse_tensor&) = delete;
-  sparse_tensor& operator=(const sparse_tensor&) = delete;
+  ~sparse_copy() { munmap(data_, bytes_); }
+  sparse_copy(const sparse_copy&) = delete;
+  sparse_copy& operator=(const sparse_copy&) = delete;
 
-  operator mutable_tensor() const { return {data_, layout_}; }
-  operator tensor() const { return {data_, layout_}; }
+  mutable_tensor view() const { return {data_, layout_}; }
   std::span<float> row(std::int64_t batch, std::int64_t token, std::int64_t head) const {
     return {data_ + batch * layout_.strides[0] + token * layout_.strides[1] + head * layout_.strides[2],
             static_cast<std::size_t>(layout_.extents[3])};
@@ -42,41 +45,34 @@ class sparse_tensor {
 
 }  // namespace
 
-TEST_CASE("Strides beyond 32 bits are followed on every axis") {
+TEST_CASE("Strides beyond 32 bits are followed, in every tensor and on every axis") {
   const context ctx = context_under_test();
-  // Truncated to 32 bits, these would be 16, 0 and a negative number, in elements or in bytes.
+  // Cut to 32 bits, these would be 16, nothing, and, two steps on, a negative number; in elements or in bytes.
   for (const std::int64_t step : {(std::int64_t{1} << 32) + 16, std::int64_t{1} << 32, std::int64_t{1} << 30})
     for (const int axis : {0, 1, 2})
       for (const std::int64_t rows : {2, 20}) {
-        CAPTURE(step, axis, rows);
-        workload close({.batch = 2,
-                        .rows = axis == 1 ? 2 : rows,
-                        .keys = axis == 1 ? 3 : 20,
-                        .q_heads = 2,
-                        .kv_heads = 2,
-                        .dim = 4,
-                        .value_dim = 6},
-                       seed());
-        require(verify(ctx, close));
-        const auto copy_of = [&](const float_tensor& t) {
-          const auto& e = t.layout().extents;
-          return std::array<std::int64_t, 4>{e[0], e[1], e[2], e[3]};
-        };
-        const sparse_tensor q(copy_of(close.q), axis, step), k(copy_of(close.k), axis, step);
-        const sparse_tensor v(copy_of(close.v), axis, step), out(copy_of(close.out), axis, step);
-        const sparse_tensor lse(copy_of(close.lse), axis, step);
-        const auto copy = [](const float_tensor& from, const sparse_tensor& to) {
-          from.for_each_row([&](std::int64_t batch, std::int64_t token, std::int64_t head) {
-            std::ranges::copy(from.row(batch, token, head), to.row(batch, token, head).begin());
-          });
-        };
-        copy(close.q, q);
-        copy(close.k, k);
-        copy(close.v, v);
-        require(attention(ctx, q, k, v, out, {.lse = lse}));
-        close.out.for_each_row([&](std::int64_t batch, std::int64_t token, std::int64_t head) {
-          require(compare_bits(out.row(batch, token, head), close.out.row(batch, token, head), 6));
-          require(compare_bits(lse.row(batch, token, head), close.lse.row(batch, token, head), 1));
-        });
+        const std::int64_t tokens = axis == 1 ? 3 : rows;
+        workload w({.batch = 2, .rows = tokens, .keys = tokens, .q_heads = 2, .kv_heads = 2, .dim = 4, .value_dim = 6},
+                   seed());
+        require(verify(ctx, w));
+        const float_tensor* const tensors[] = {&w.q, &w.k, &w.v, &w.out, &w.lse};
+        const std::vector<float> out = w.out.elements(), lse = w.lse.elements();
+        for (const std::size_t far : {0u, 1u, 2u, 3u, 4u}) {
+          CAPTURE(step, axis, rows, far);
+          w.out.reset(canary);
+          w.lse.reset(canary);
+          const sparse_copy sparse(*tensors[far], axis, step);
+          mutable_tensor views[5];
+          for (const std::size_t i : {0u, 1u, 2u, 3u, 4u})
+            views[i] = i == far ? sparse.view() : mutable_tensor{tensors[i]->data(), tensors[i]->layout()};
+          require(attention(ctx, views[0], views[1], views[2], views[3], {.lse = views[4]}));
+          // An output that was far apart comes back to where the others are.
+          if (far >= 3)
+            tensors[far]->for_each_row([&](std::int64_t batch, std::int64_t token, std::int64_t head) {
+              std::ranges::copy(sparse.row(batch, token, head), tensors[far]->row(batch, token, head).begin());
+            });
+          require(compare_bits(w.out.elements(), out, 6));
+          require(compare_bits(w.lse.elements(), lse, 1));
+        }
       }
 }

@@ -230,7 +230,7 @@ TEST_CASE("A NaN or +inf among the lse gives NaN in its row and nowhere else") {
 
 TEST_CASE("The result may be one of the parts") {
   const context ctx = context_under_test(3);
-  for (const std::size_t target : {0, 1, 2}) {
+  for (const std::size_t target : {0u, 1u, 2u}) {
     std::vector<partial> parts;
     for (std::uint32_t i = 0; i < 3; ++i) parts.push_back(random_partial(many_rows, 17, derived_seed(seed(), i)));
     const partial expected = merged(ctx, {&parts[0], &parts[1], &parts[2]});

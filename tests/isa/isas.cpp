@@ -17,7 +17,7 @@ std::vector<std::string> built() {
 
 TEST_CASE("The library under test has the test instruction sets in front of the real ones") {
   const std::vector<std::string> names = built();
-  REQUIRE(names.size() > 4);
+  REQUIRE(names.size() >= 4);
   CHECK(std::vector(names.begin(), names.begin() + 4) ==
         std::vector<std::string>{"test3x1", "test7x2", "unsupported", "scalar"});
 }

@@ -25,7 +25,7 @@ TEST_CASE("The peak probe counts whole vectors of multiply-adds, in proportion t
 
 TEST_CASE("The read probe reads every float") {
   const contract::kernel_table& kernels = kernels_under_test();
-  for (const std::size_t count : {128, 256, 1280}) {
+  for (const std::size_t count : {128u, 256u, 1280u}) {
     const guarded<float> ones(count, touching::end, 0x3F800000u);
     CHECK(kernels.read(ones.data(), static_cast<std::int64_t>(count)) == static_cast<float>(count));
   }

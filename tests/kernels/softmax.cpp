@@ -83,7 +83,7 @@ TEST_CASE("softmax of hidden keys is zero weights and a sum of zero") {
 
 TEST_CASE("softmax keeps a NaN or +inf in any lane") {
   const contract::kernel_table& kernels = kernels_under_test();
-  for (const std::size_t panels : {1, 2, 16})
+  for (const std::size_t panels : {1u, 2u, 16u})
     for (const float others : {-infinity, 0.0f, 3.0f})
       for (const float value : {quiet_nan, -quiet_nan, infinity})
         for (std::size_t i = 0; i < panels * panel_keys; ++i) {

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "plan/described.hpp"
+#include "plan/problems.hpp"
 #include "plan/property.hpp"
 
 using namespace tril;
@@ -11,44 +11,24 @@ using namespace tril::test;
 
 namespace {
 
-/// A problem to cut, and what the cut depends on besides.
+/// What prefill is cut from.
 struct cutting {
-  bool causal;
-  plan::problem problem;
+  described_problem problem;
   std::int32_t block_rows;
   std::int64_t panel_bytes, packed_bytes_cap;
 
-  plan::schedule cut() const { return plan::cut(problem, block_rows, panel_bytes, packed_bytes_cap); }
-
-  described sequence(std::int64_t i) const {
-    return {causal, problem.window.left, problem.window.right, problem.sequences[static_cast<std::size_t>(i)]};
-  }
-  described sequence_of(const plan::unit& u) const { return sequence(u.sequence); }
+  plan::schedule cut() const { return plan::cut(problem.planned, block_rows, panel_bytes, packed_bytes_cap); }
 };
 
 std::ostream& operator<<(std::ostream& out, const cutting& c) {
-  out << c.problem.kv_heads << " KV heads, groups of " << c.problem.group() << ", blocks of " << c.block_rows
-      << " rows, panels of " << c.panel_bytes << " bytes, cap " << c.packed_bytes_cap;
-  for (std::size_t i = 0; i < c.problem.sequences.size(); ++i) out << "; " << c.sequence(static_cast<std::int64_t>(i));
-  return out;
+  return out << c.problem << "; blocks of " << c.block_rows << " rows, panels of " << c.panel_bytes << " bytes, cap "
+             << c.packed_bytes_cap;
 }
 
 rc::Gen<cutting> any_cutting() {
   return rc::gen::exec([] {
-    cutting c{};
-    const described window = *any_description(0, 0);
-    c.causal = window.causal;
-    c.problem.window = window.planned();
-    c.problem.kv_heads = *rc::gen::inRange<std::int64_t>(1, 5);
-    c.problem.q_heads = c.problem.kv_heads * *rc::gen::inRange<std::int64_t>(1, 8);
-    // Up to more keys than one packing task takes.
-    c.problem.sequences =
-        *rc::gen::container<std::vector<plan::sequence>>(rc::gen::oneOf(any_sequence(30, 80), any_sequence(3, 3000)));
-    if (c.problem.sequences.size() > 6) c.problem.sequences.resize(6);
-    c.block_rows = *rc::gen::element(1, 2, 3, 5, 8, 12, 16, 48);
-    c.panel_bytes = *rc::gen::inRange<std::int64_t>(1, 2000);
-    c.packed_bytes_cap = *rc::gen::inRange<std::int64_t>(0, 200'000);
-    return c;
+    return cutting{*any_problem(), *rc::gen::element(1, 2, 3, 5, 8, 12, 16, 48),
+                   *rc::gen::inRange<std::int64_t>(1, 2000), *rc::gen::inRange<std::int64_t>(0, 200'000)};
   });
 }
 
@@ -57,7 +37,7 @@ const plan::unit& unit_of(const plan::schedule& s, std::int32_t index) {
 }
 
 std::int64_t pairs_of(const cutting& c, const plan::schedule& s, const plan::attend_task& t) {
-  const described d = c.sequence_of(unit_of(s, t.unit));
+  const described d = c.problem.sequence_of(unit_of(s, t.unit));
   std::int64_t pairs = 0;
   for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
     for (std::int64_t key = 0; key < d.sequence.keys; ++key) pairs += d.sees(row, key);
@@ -78,28 +58,28 @@ TEST_CASE("every row of every head is computed exactly once, in blocks that fit"
         RC_ASSERT(t.unit >= w.first_unit && t.unit < w.last_unit);
         const plan::unit& u = unit_of(s, t.unit);
         for (std::int64_t head = t.first_head; head < t.first_head + t.heads; ++head) {
-          RC_ASSERT(head >= 0 && head < c.problem.group());
+          RC_ASSERT(head >= 0 && head < c.problem.planned.group());
           for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
-            RC_ASSERT(computed.insert({u.sequence, u.kv_head * c.problem.group() + head, row}).second);
+            RC_ASSERT(computed.insert({u.sequence, u.kv_head * c.problem.planned.group() + head, row}).second);
         }
       }
     std::size_t rows = 0;
-    for (const plan::sequence& sequence : c.problem.sequences)
-      rows += static_cast<std::size_t>(sequence.rows * c.problem.q_heads);
+    for (const plan::sequence& sequence : c.problem.planned.sequences)
+      rows += static_cast<std::size_t>(sequence.rows * c.problem.planned.q_heads);
     for (const auto& [sequence, head, row] : computed) {
-      RC_ASSERT(head < c.problem.q_heads);
-      RC_ASSERT(row < c.sequence(sequence).sequence.rows);
+      RC_ASSERT(head < c.problem.planned.q_heads);
+      RC_ASSERT(row < c.problem.sequence(sequence).sequence.rows);
     }
     RC_ASSERT(computed.size() == rows);
   });
 }
 
-TEST_CASE("a unit packs the panels that its rows see, each once, and none besides") {
+TEST_CASE("a unit has the panels that its rows see, and packs each once if it packs any") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
     const plan::schedule s = c.cut();
     for (const plan::unit& u : s.units) {
-      const described d = c.sequence_of(u);
+      const described d = c.problem.sequence_of(u);
       std::int64_t pairs = 0;
       std::set<std::int64_t> seen;
       for (std::int64_t row = 0; row < d.sequence.rows; ++row)
@@ -108,7 +88,7 @@ TEST_CASE("a unit packs the panels that its rows see, each once, and none beside
             ++pairs;
             seen.insert(key / contract::panel_keys);
           }
-      RC_ASSERT(u.pairs == pairs * c.problem.group());
+      RC_ASSERT(u.pairs == pairs * c.problem.planned.group());
       RC_ASSERT(u.panels == static_cast<std::int64_t>(seen.size()));  // rows see neighbouring panels
       if (!seen.empty()) RC_ASSERT(u.first_panel == *seen.begin());
       if (!seen.empty()) RC_ASSERT(u.first_panel + u.panels == *seen.rbegin() + 1);
@@ -118,22 +98,27 @@ TEST_CASE("a unit packs the panels that its rows see, each once, and none beside
       for (const plan::pack_task& t : w.pack) {
         RC_ASSERT(t.unit >= w.first_unit && t.unit < w.last_unit);
         RC_ASSERT(t.panels >= 1);
+        RC_ASSERT(unit_of(s, t.unit).packed);
         for (std::int64_t panel = t.first_panel; panel < t.first_panel + t.panels; ++panel) {
           RC_ASSERT(panel >= 0 && panel < unit_of(s, t.unit).panels);
           RC_ASSERT(packed.insert({t.unit, panel}).second);
         }
       }
     std::size_t panels = 0;
-    for (const plan::unit& u : s.units) panels += static_cast<std::size_t>(u.panels);
+    for (const plan::unit& u : s.units) panels += u.packed ? static_cast<std::size_t>(u.panels) : 0;
     RC_ASSERT(packed.size() == panels);
   });
 }
 
-TEST_CASE("waves take the units in order, as many as the cap allows, and at least one") {
+TEST_CASE("waves take the units in order, as many as the cap allows") {
   holds_for(500, [] {
     const cutting c = *any_cutting();
     const plan::schedule s = c.cut();
-    const auto bytes = [&](std::int32_t unit) { return unit_of(s, unit).panels * c.panel_bytes; };
+    const auto bytes = [&](std::int32_t unit) {
+      const plan::unit& u = unit_of(s, unit);
+      return u.packed ? u.panels * c.panel_bytes : 0;
+    };
+    for (const plan::unit& u : s.units) RC_ASSERT(u.packed == (u.panels * c.panel_bytes <= c.packed_bytes_cap));
     std::int32_t next = 0;
     for (const plan::wave& w : s.waves) {
       RC_ASSERT(w.first_unit == next);
@@ -141,7 +126,7 @@ TEST_CASE("waves take the units in order, as many as the cap allows, and at leas
       next = w.last_unit;
       std::int64_t packed = 0;
       for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) packed += bytes(unit);
-      RC_ASSERT(packed <= c.packed_bytes_cap || w.last_unit == w.first_unit + 1);
+      RC_ASSERT(packed <= c.packed_bytes_cap);
       if (static_cast<std::size_t>(next) < s.units.size()) RC_ASSERT(packed + bytes(next) > c.packed_bytes_cap);
     }
     RC_ASSERT(static_cast<std::size_t>(next) == s.units.size());
@@ -166,9 +151,9 @@ TEST_CASE("the cut depends on shapes alone") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
     cutting other = c;
-    other.problem.scale = 3.0f;
-    other.problem.with_lse = !other.problem.with_lse;
-    for (tril_layout* l : {&other.problem.q, &other.problem.k, &other.problem.v, &other.problem.out})
+    other.problem.planned.scale = 3.0f;
+    other.problem.planned.with_lse = !other.problem.planned.with_lse;
+    for (tril_layout* l : {&other.problem.planned.q, &other.problem.planned.k, &other.problem.planned.v})
       l->strides[1] += 1000;
     const auto text = [](const plan::schedule& s) {
       std::ostringstream out;

@@ -51,10 +51,12 @@ std::vector<float> generate(values kind, std::size_t count, std::uint32_t seed) 
         x[i] = random.unit();
         break;
       case values::lognormal:
-        x[i] = std::copysign(std::exp(random.normal()), random.unit());
+        x[i] = std::exp(random.normal());
+        x[i] = std::copysign(x[i], random.unit());
         break;
       case values::spikes:
-        x[i] = random.normal() * (random.one_in(32) ? 16.0f : 0.25f);
+        x[i] = random.one_in(32) ? 16.0f : 0.25f;
+        x[i] *= random.normal();
         break;
       case values::constant:
         x[i] = constant;

@@ -54,7 +54,8 @@ template <int Rows, int Columns>
 template <class Use>
 inline void for_column_tiles(std::int64_t value_dim, Use use) {
   const std::int64_t columns = padded_columns(value_dim);
-  for (std::int64_t c = 0; c < columns;) {
+  std::int64_t c = 0;
+  while (c < columns) {
     const std::int64_t left = columns - c;
     const auto tile = [&]<int Columns>() {
       use.template operator()<Columns>(c);
