@@ -1,5 +1,7 @@
 #include "support/limits.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,10 +20,38 @@ double median(std::span<const double> values) {
   return sorted.size() % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+namespace {
+
+/// Keeps the calling thread on one of the processors it may use, for the life of this object: two threads that
+/// were just made may share a processor for longer than a probe takes.
+class on_processor {
+ public:
+  explicit on_processor(int number) {
+    sched_getaffinity(0, sizeof before_, &before_);
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &before_) && number-- == 0) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        return;
+      }
+  }
+  ~on_processor() { sched_setaffinity(0, sizeof before_, &before_); }
+  on_processor(const on_processor&) = delete;
+  on_processor& operator=(const on_processor&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
+}  // namespace
+
 double limits::together(const std::function<void(int)>& work) const {
   std::atomic<int> waiting{threads_};
   std::vector<double> begin(static_cast<std::size_t>(threads_)), end(begin);
   const auto run = [&](int thread) {
+    const on_processor own(thread);
     waiting.fetch_sub(1);
     while (waiting.load() > 0) std::this_thread::yield();
     begin[static_cast<std::size_t>(thread)] = now();

@@ -165,7 +165,7 @@ enum {
  * Query head h uses KV head h / (q heads / kv heads), rounded down. */
 typedef struct tril_attention_args {
   size_t struct_size;
-  tril_layout q;            /* [batch][rows][q heads][dim]; dim 1 ... 1024 */
+  tril_layout q;            /* [batch][rows][q heads][dim]; heads at least 1, dim 1 ... 1024 */
   tril_layout out;          /* [batch][rows][q heads][value_dim]; value_dim 1 ... 1024 */
   tril_layout lse;          /* [batch][rows][q heads][1], TRIL_F32; all zero: no lse is wanted */
   const tril_kv_layout* kv; /* read while the plan is made */

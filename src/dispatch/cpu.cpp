@@ -15,7 +15,7 @@ constexpr bool has_all(std::uint64_t bits, std::uint64_t wanted) { return (bits 
 
 // CPUID leaf 1, ECX.
 constexpr std::uint32_t ssse3 = 1u << 9, fma3 = 1u << 12, sse41 = 1u << 19, sse42 = 1u << 20, popcnt = 1u << 23,
-                        osxsave = 1u << 27, avx = 1u << 28;
+                        osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
 // CPUID leaf 7, EBX.
 constexpr std::uint32_t avx2 = 1u << 5, avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28,
                         avx512bw = 1u << 30, avx512vl = 1u << 31;
@@ -46,7 +46,9 @@ bool has_avx2(const x86_facts& facts) noexcept {
 }
 
 bool has_avx512(const x86_facts& facts) noexcept {
-  return has_avx2(facts) && has_all(facts.leaf7_ebx, avx512f | avx512bw | avx512cd | avx512dq | avx512vl) &&
+  // F16C: compilers take it to come with AVX512F.
+  return has_avx2(facts) && has_all(facts.leaf1_ecx, f16c) &&
+         has_all(facts.leaf7_ebx, avx512f | avx512bw | avx512cd | avx512dq | avx512vl) &&
          has_all(facts.xcr0, avx512_state);
 }
 

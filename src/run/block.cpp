@@ -55,9 +55,10 @@ block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const pla
   };
 }
 
-void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const plan::unit& u,
-                  const block_of_rows& rows, std::int64_t split, const pointers& at) {
+void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const block_of_rows& rows,
+                  const place& here, const place& next, const pointers& at) {
   using contract::panel_keys;
+  const auto& [u, split] = here;
   const std::int64_t keys = p.sequences[static_cast<std::size_t>(u.sequence)].keys;
   const kv_address k_at(p.k, at.k, u.sequence, u.kv_head), v_at(p.v, at.v, u.sequence, u.kv_head);
   const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
@@ -78,9 +79,9 @@ void attend_views(const contract::kernel_table& kernels, const plan::problem& p,
                  .count = count};
   }
   const void* next_keys[panel_keys];
-  const std::int64_t next = (split + 1) * contract::split_keys;
-  const bool more = next + panel_keys <= rows.any.last;
-  if (more) k_at.rows(next, panel_keys, next_keys);
+  const std::int64_t next_key = next.split * contract::split_keys;
+  const bool more = next_key + panel_keys <= keys && next.unit.sequence == u.sequence;
+  if (more) kv_address(p.k, at.k, next.unit.sequence, next.unit.kv_head).rows(next_key, panel_keys, next_keys);
   if (view.count > 0)
     kernels.attend_views(rows.block, {panels, view.count, split * contract::split_keys, more ? next_keys : nullptr});
 }

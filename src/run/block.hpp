@@ -30,8 +30,14 @@ struct block_of_rows {
 block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const plan::attend_task& task,
                           const scratch_layout& layout, std::byte* scratch, const pointers& at);
 
-/// Attends to one split of a unit as its keys and values lie in memory.
-void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const plan::unit& u,
-                  const block_of_rows& rows, std::int64_t split, const pointers& at);
+/// One split of one unit.
+struct place {
+  const plan::unit& unit;
+  std::int64_t split;
+};
+
+/// Attends to a split as its keys and values lie in memory; the caller goes on with `next`, which may not exist.
+void attend_views(const contract::kernel_table& kernels, const plan::problem& p, const block_of_rows& rows,
+                  const place& here, const place& next, const pointers& at);
 
 }  // namespace tril::run

@@ -22,7 +22,8 @@ class decode final : public work {
  private:
   void attend_all(std::int32_t unit, std::int64_t first_split, std::int64_t splits, std::byte* scratch,
                   const pointers& at) const;
-  void attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const;
+  void attend_one(std::int32_t unit, std::int64_t split, const place& next, std::byte* scratch,
+                  const pointers& at) const;
   void fold(std::int32_t unit, std::byte* scratch, const pointers& at) const;
 
   const plan::unit& unit_at(std::int32_t unit) const { return schedule_.units[static_cast<std::size_t>(unit)]; }
@@ -61,7 +62,11 @@ void decode::run_task(std::int64_t stage, std::int64_t task, int worker, const p
   if (schedule_.saved_states[static_cast<std::size_t>(t.first_unit)] < 0)
     return attend_all(t.first_unit, t.first_split, t.splits, scratch, at);
   for (std::int64_t split = t.first_split; split < t.first_split + t.splits; ++split)
-    for (std::int32_t unit = t.first_unit; unit < t.first_unit + t.units; ++unit) attend_one(unit, split, scratch, at);
+    for (std::int32_t i = 0; i < t.units; ++i) {
+      const bool last = i + 1 == t.units;
+      const place next{unit_at(t.first_unit + (last ? 0 : i + 1)), split + last};
+      attend_one(t.first_unit + i, split, next, scratch, at);
+    }
 }
 
 block_of_rows decode::rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const {
@@ -82,14 +87,15 @@ void decode::attend_all(std::int32_t unit, std::int64_t first_split, std::int64_
   const block_of_rows rows = rows_of(unit, scratch, at);
   kernels_.begin_rows(rows.block);
   for (std::int64_t split = first_split; split < first_split + splits; ++split)
-    attend_views(kernels_, problem_, unit_at(unit), rows, split, at);
+    attend_views(kernels_, problem_, rows, {unit_at(unit), split}, {unit_at(unit), split + 1}, at);
   kernels_.finish_rows(rows.block);
 }
 
-void decode::attend_one(std::int32_t unit, std::int64_t split, std::byte* scratch, const pointers& at) const {
+void decode::attend_one(std::int32_t unit, std::int64_t split, const place& next, std::byte* scratch,
+                        const pointers& at) const {
   const block_of_rows rows = rows_of(unit, scratch, at);
   kernels_.begin_rows(rows.block);
-  attend_views(kernels_, problem_, unit_at(unit), rows, split, at);
+  attend_views(kernels_, problem_, rows, {unit_at(unit), split}, next, at);
   kernels_.save_rows(rows.block, state(unit, split, at));
 }
 

@@ -111,7 +111,7 @@ void prefill::attend(const plan::attend_task& task, int worker, const pointers& 
     if (u.packed)
       attend_packed(task.unit, rows, split, at);
     else
-      attend_views(kernels_, problem_, u, rows, split, at);
+      attend_views(kernels_, problem_, rows, {u, split}, {u, split + 1}, at);
   kernels_.finish_rows(rows.block);
 }
 

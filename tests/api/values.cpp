@@ -35,6 +35,7 @@ TEST_CASE("Zeros come out positive") {
   CHECK(mean_bits(ctx, {-0.0f}) == twice(0.0f));
   CHECK(mean_bits(ctx, {-0.0f, -0.0f, -0.0f}) == twice(0.0f));
   CHECK(mean_bits(ctx, {1.0f, -1.0f}) == twice(0.0f));
+  CHECK(mean_bits(ctx, {-0x1p-149f, 0.0f, 0.0f, 0.0f}) == twice(0.0f));  // a quotient that rounds to -0.0
 }
 
 TEST_CASE("Subnormal values are kept, and the largest float is") {

@@ -2,13 +2,17 @@
 
 #include <pthread.h>
 #include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 #include <tbb/task_group.h>
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <mutex>
+#include <thread>
 
 #include "cases/inputs.hpp"
+#include "parallel/executor.hpp"
 #include "support/require.hpp"
 #include "support/verify.hpp"
 #include "tril/cost.hpp"
@@ -77,7 +81,11 @@ TEST_CASE("Scratch of a thread that a task uses while another one of it waits") 
     if (!same_as_serial(ctx, serial, static_cast<std::uint32_t>(i))) ++wrong;
   });
   CHECK(wrong == 0);
-  // A thread that took up another of these tasks while it waits would wait for its own lock.
+}
+
+TEST_CASE("A thread that holds the host's lock and takes up a task of the host's that wants it") {
+  const context ctx = context_under_test(3), serial = context_under_test(1);
+  std::atomic<int> wrong = 0;
   std::mutex mutex;
   tbb::task_group group;
   for (std::uint32_t i = 0; i < 20; ++i)
@@ -87,6 +95,37 @@ TEST_CASE("Scratch of a thread that a task uses while another one of it waits") 
     });
   group.wait();
   CHECK(wrong == 0);
+
+  // Whether it would take one up: it waits for another thread's part of a run, while there always are tasks to take.
+  using clock = std::chrono::steady_clock;
+  static thread_local bool holds_lock = false;
+  std::atomic<bool> done = false, elsewhere = false;
+  std::atomic<int> taken_up = 0;
+  tbb::task_arena host(3, 2);
+  std::thread other([&] {
+    host.execute([&] {
+      while (!done)
+        tbb::parallel_for(
+            0, 64, [&](int) { taken_up += holds_lock; }, tbb::simple_partitioner());
+    });
+  });
+  host.execute([&] {
+    holds_lock = true;
+    CHECK(parallel::make_threads(3)->parallel_for(2, [&](std::int64_t) {
+      if (holds_lock) {
+        for (const auto end = clock::now() + std::chrono::seconds(10); !elsewhere && clock::now() < end;)
+          std::this_thread::yield();
+      } else {
+        elsewhere = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    }));
+    holds_lock = false;
+  });
+  done = true;
+  other.join();
+  CHECK(elsewhere);
+  CHECK(taken_up == 0);
 }
 
 TEST_CASE("Arrays on the stack that grow with the problem") {

@@ -11,7 +11,7 @@ using namespace tril::dispatch;
 namespace {
 
 constexpr std::uint32_t ssse3 = 1u << 9, fma3 = 1u << 12, sse41 = 1u << 19, sse42 = 1u << 20, popcnt = 1u << 23,
-                        osxsave = 1u << 27, avx = 1u << 28;
+                        osxsave = 1u << 27, avx = 1u << 28, f16c = 1u << 29;
 constexpr std::uint32_t avx2 = 1u << 5, avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28,
                         avx512bw = 1u << 30, avx512vl = 1u << 31;
 constexpr std::uint64_t all_state = 0xE7, avx_state = 0x07, sse_state = 0x03;
@@ -19,7 +19,7 @@ constexpr std::uint64_t all_state = 0xE7, avx_state = 0x07, sse_state = 0x03;
 /// A machine that has everything.
 x86_facts complete() {
   return {.highest_leaf = 0x1F,
-          .leaf1_ecx = ssse3 | fma3 | sse41 | sse42 | popcnt | osxsave | avx,
+          .leaf1_ecx = ssse3 | fma3 | sse41 | sse42 | popcnt | osxsave | avx | f16c,
           .leaf7_ebx = avx2 | avx512f | avx512dq | avx512cd | avx512bw | avx512vl,
           .xcr0 = all_state};
 }
@@ -60,6 +60,7 @@ TEST_CASE("No feature implies another") {
   CHECK(best_without(avx, 0) == std::string("sse42"));
   for (const std::uint32_t bit : {avx512f, avx512dq, avx512cd, avx512bw, avx512vl})
     CHECK(best_without(0, bit) == std::string("avx2"));
+  CHECK(best_without(f16c, 0) == std::string("avx2"));
   for (const std::uint32_t bit : {ssse3, sse41, sse42, popcnt}) CHECK(best_without(bit, 0) == std::string(""));
 }
 

@@ -22,9 +22,9 @@ def main(include, *compilers):
     cases += [("c++", "c++20", header) for header in headers]
     failed = 0
     for language, standard, header in cases:
-        command = [*compiler[language], f"-std={standard}", *WARNINGS, "-fsyntax-only", "-I", include, "-x", language, "-"]
+        options = [f"-std={standard}", *WARNINGS, "-fsyntax-only", "-I", include, "-x", language, "-"]
         twice = f'#include "tril/{header}"\n' * 2
-        done = subprocess.run(command, input=twice, capture_output=True, text=True, check=False)
+        done = subprocess.run([*compiler[language], *options], input=twice, capture_output=True, text=True, check=False)
         print(f"{header} as {standard}: {'ok' if done.returncode == 0 else 'fails'}")
         if done.returncode != 0:
             print(done.stderr)

@@ -1,5 +1,5 @@
-#include <map>
 #include <set>
+#include <vector>
 
 #include "plan/problems.hpp"
 #include "plan/property.hpp"
@@ -35,7 +35,9 @@ std::vector<std::vector<plan::decode_task>> tasks_of_units(const plan::decode_sc
   return tasks;
 }
 
-plan::unit unit_at(const plan::decode_schedule& s, std::size_t i) { return s.units.at(i); }
+const plan::unit& unit_at(const plan::decode_schedule& s, std::int32_t index) {
+  return s.units.at(static_cast<std::size_t>(index));
+}
 
 }  // namespace
 
@@ -64,7 +66,7 @@ TEST_CASE("decode: each split of each unit is in one task, and a unit without ke
     const plan::decode_schedule s = c.cut();
     const auto tasks = tasks_of_units(s);
     for (std::size_t i = 0; i < s.units.size(); ++i) {
-      const plan::unit u = unit_at(s, i);
+      const plan::unit u = s.units[i];
       RC_ASSERT(!tasks[i].empty());
       std::set<std::int64_t> splits;
       for (const plan::decode_task& t : tasks[i])
@@ -84,11 +86,13 @@ TEST_CASE("decode: the units of a task are heads of one sequence, with the same 
     const plan::decode_schedule s = c.cut();
     for (const plan::decode_task& t : s.tasks) {
       RC_ASSERT(t.units == (c.token_major ? c.problem.planned.kv_heads : 1));
-      const auto first = static_cast<std::size_t>(t.first_unit);
-      for (std::size_t i = first; i < first + static_cast<std::size_t>(t.units); ++i) {
-        RC_ASSERT(unit_at(s, i).sequence == unit_at(s, first).sequence);
-        RC_ASSERT(unit_at(s, i).kv_head == static_cast<std::int32_t>(unit_at(s, first).kv_head + (i - first)));
-        RC_ASSERT(plan::first_split(unit_at(s, i)) == plan::first_split(unit_at(s, first)));
+      const plan::unit& first = unit_at(s, t.first_unit);
+      for (std::int32_t i = 0; i < t.units; ++i) {
+        const plan::unit& u = unit_at(s, t.first_unit + i);
+        RC_ASSERT(u.sequence == first.sequence);
+        RC_ASSERT(u.kv_head == first.kv_head + i);
+        RC_ASSERT(plan::first_split(u) == plan::first_split(first));
+        RC_ASSERT(plan::split_count(u) == plan::split_count(first));
       }
     }
   });
@@ -104,7 +108,7 @@ TEST_CASE("decode: a unit of several tasks saves a state per split, each in a pl
     for (std::size_t i = 0; i < s.units.size(); ++i) {
       if (tasks[i].size() > 1 || tasks[i][0].units > 1) RC_ASSERT(s.saved_states[i] >= 0);
       if (s.saved_states[i] < 0) continue;
-      for (std::int64_t split = 0; split < plan::split_count(unit_at(s, i)); ++split) {
+      for (std::int64_t split = 0; split < plan::split_count(s.units[i]); ++split) {
         RC_ASSERT(s.saved_states[i] + split < s.states);
         RC_ASSERT(states.insert(s.saved_states[i] + split).second);
       }

@@ -46,7 +46,7 @@ void add_errors(const workload& w, const exact_rows& exact, error_tally& tally) 
     const reference::row r = reference::row_of(w.problem(), w.data(), sequence, row, head);
     const std::span<float> ours = w.out.row(sequence, row, head);
     naive.resize(ours.size());
-    reference::plain::naive_masked(r, scores.data(), naive.data());
+    reference::plain::naive_truncated(r, scores.data(), naive.data());
     const double unit = largest_value(r);
     for (std::size_t c = 0; c < ours.size(); ++c, ++expected) {
       if (unit == 0) continue;

@@ -7,7 +7,8 @@
 namespace tril::test {
 
 /// Squared errors against the definition, in units of the largest value that a row sees, of our rows and of those that
-/// a textbook loop computes in the same precision.
+/// a textbook loop computes in the same precision. For rows that see all keys up to their last: the loop would multiply
+/// what it finds before.
 struct error_tally {
   double ours = 0, naive = 0;
   std::int64_t elements = 0;

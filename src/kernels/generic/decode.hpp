@@ -8,8 +8,6 @@
 namespace tril::TRIL_ISA {
 namespace {
 
-inline constexpr int line_floats = 16;  // of a cache line
-
 /// Adds the values of one panel to `out`: out = fma(w, v, out), keys ascending. `ahead` is null or has 16 rows
 /// that will be read next; their cache lines are asked for on the way.
 template <int Rows, int Columns>
@@ -75,17 +73,21 @@ inline void add_panel(const contract::row_block& block, const block_state& s, co
   }
 }
 
-/// What is read after the keys, or the values, of panel p: those of the next panel, then the values of the
-/// split, then the keys of the next split. Null where it is not a whole panel.
+/// How many panels ahead memory is asked for: the time of one is about the time that memory takes to answer.
+inline constexpr int panels_ahead = 2;
+
+/// What is read `panels_ahead` after the keys, or the values, of panel p: keys of the split, then its values, then
+/// the keys of the next split. Null where that is not a whole panel.
 inline const void* const* whole(const contract::view_panel& panel, const void* const* rows) {
   return panel.count == panel_keys ? rows : nullptr;
 }
-inline const void* const* rows_after_keys(const contract::view_args& split, int p) {
-  const contract::view_panel& next = split.panels[p + 1 < split.count ? p + 1 : 0];
-  return whole(next, p + 1 < split.count ? next.k : next.v);
-}
 inline const void* const* rows_after_values(const contract::view_args& split, int p) {
-  return p + 1 < split.count ? whole(split.panels[p + 1], split.panels[p + 1].v) : split.next_keys;
+  p += panels_ahead;
+  return p < split.count ? whole(split.panels[p], split.panels[p].v) : p == split.count ? split.next_keys : nullptr;
+}
+inline const void* const* rows_after_keys(const contract::view_args& split, int p) {
+  if (p + panels_ahead >= split.count) return rows_after_values(split, p - split.count);
+  return whole(split.panels[p + panels_ahead], split.panels[p + panels_ahead].k);
 }
 
 /// One tile of rows against the transposed panels first ... first + count - 1 of the split, those that it sees.

@@ -5,6 +5,8 @@
 namespace tril::TRIL_ISA {
 namespace {
 
+inline constexpr int line_floats = 16;  // of a cache line
+
 /// Transposes a square of vectors: log2(width) rounds of interleaving row i with row i + width / 2.
 [[gnu::always_inline]] inline void transpose(vec (&x)[width]) {
   for (int round = 1; round < width; round *= 2) {
@@ -14,8 +16,11 @@ namespace {
   }
 }
 
+/// What stands for a row that is not there.
+alignas(64) inline constexpr float zeros[contract::max_dim] = {};
+
 /// Writes `columns` columns of up to `width` rows as columns of `to`, whose rows are `to_row` apart, each
-/// element times `scale`. Missing rows are zeros. A whole vector is stored per column, in ascending order:
+/// element times `scale`. A whole vector is stored per column, in ascending order:
 /// where a row of `to` is shorter, the next one overwrites what went too far. `ahead`, unless null, has rows
 /// that will be read next: their cache lines are asked for one by one, so that memory and shuffles overlap.
 [[gnu::always_inline]] inline void transpose_rows(const float* const (&rows)[width], int columns, float scale,
@@ -23,15 +28,14 @@ namespace {
   int c = 0;
   for (; c + width <= columns; c += width) {
     vec x[width];
-    TRIL_UNROLL for (int i = 0; i < width; ++i) {
-      x[i] = rows[i] ? load(rows[i] + c) : broadcast(0.0f);
-      if (ahead) __builtin_prefetch(static_cast<const float*>(ahead[i]) + c);
-    }
+    TRIL_UNROLL for (int i = 0; i < width; ++i) x[i] = load(rows[i] + c);
     transpose(x);
+    if (ahead && c % line_floats == 0)
+      for (int i = 0; i < width; ++i) __builtin_prefetch(static_cast<const float*>(ahead[i]) + c);
     for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, x[i] * broadcast(scale));
   }
   for (; c < columns; ++c)
-    for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i] ? rows[i][c] * scale : 0.0f;
+    for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i][c] * scale;
 }
 
 /// Rows of keys to one K panel; `ahead` is null or has 16 rows that will be read next.
@@ -40,7 +44,7 @@ inline void transpose_panel(const contract::pack_args& args, const void* const* 
   for (int first = 0; first < panel_keys; first += width) {
     const float* rows[width];
     for (int i = 0; i < width; ++i)
-      rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : nullptr;
+      rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : zeros;
     transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys, ahead ? ahead + first : nullptr);
   }
 }
@@ -85,7 +89,7 @@ inline void pack_q(const contract::row_block& block, float* q) {
       for (int i = 0; i < width; ++i) {
         const int row = tile * range.rows + first + i;
         const bool present = first + i < range.rows && row < block.count;
-        rows[i] = present ? static_cast<const float*>(block.rows[row].q) : nullptr;
+        rows[i] = present ? static_cast<const float*>(block.rows[row].q) : zeros;
       }
       transpose_rows(rows, block.dim, block.scale, q + std::int64_t{tile} * range.rows * block.dim + first, range.rows);
     }
