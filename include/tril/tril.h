@@ -108,6 +108,7 @@ typedef struct tril_context_args {
   tril_executor executor; /* parallel_for NULL: the library's own threads */
 } tril_context_args;
 
+/* clang-format off */
 #ifdef __cplusplus
 extern "C++" {
 template <class T>
@@ -119,9 +120,9 @@ constexpr T tril_sized() {
 }
 #define TRIL_SIZED(type) tril_sized<type>()
 #else
-#define TRIL_SIZED(type) \
-  { .struct_size = sizeof(type) }
+#define TRIL_SIZED(type) {.struct_size = sizeof(type)}
 #endif
+/* clang-format on */
 #define TRIL_CONTEXT_ARGS_INIT TRIL_SIZED(tril_context_args)
 
 /* Makes a context. args NULL: all defaults. An unknown ISA is TRIL_INVALID_ARGUMENT; one that this CPU
@@ -178,6 +179,7 @@ typedef struct tril_attention_args {
   int64_t window_right;        /* keys after it; -1: unbounded */
 } tril_attention_args;
 
+/* clang-format off */
 #ifdef __cplusplus
 extern "C++" {
 constexpr tril_attention_args tril_attention_defaults() {
@@ -188,9 +190,9 @@ constexpr tril_attention_args tril_attention_defaults() {
 }
 #define TRIL_ATTENTION_ARGS_INIT tril_attention_defaults()
 #else
-#define TRIL_ATTENTION_ARGS_INIT \
-  { .struct_size = sizeof(tril_attention_args), .window_left = -1, .window_right = -1 }
+#define TRIL_ATTENTION_ARGS_INIT {.struct_size = sizeof(tril_attention_args), .window_left = -1, .window_right = -1}
 #endif
+/* clang-format on */
 
 /* The pointers of one run. Each addresses the element [0][0][0][0] of its layout. An output must not
  * overlap an input, the other output or the workspace. */

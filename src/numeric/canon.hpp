@@ -57,7 +57,8 @@ inline constexpr float c2 = 0x1.fffffcp-2f;
 inline constexpr float lowest = -87.33654022f;  // ln(FLT_MIN): below it the result is +0, never subnormal
 }  // namespace exp_constants
 
-/// e^x for x <= 0 and NaN. Error: 0.88 ulp fused, 1.17 ulp unfused, over every float in [-87.3365, 0].
+/// e^x for x <= 0 and NaN. Error: 0.88 ulp fused, 1.18 ulp unfused, over every float in [-87.3365, 0]. Not quite
+/// monotone: in some 3000 places neighbouring floats change places.
 template <bool Fused>
 static inline float exp32(float x) {
   using namespace exp_constants;

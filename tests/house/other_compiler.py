@@ -17,7 +17,8 @@ with tempfile.TemporaryDirectory() as directory:
     name = Path(directory) / f"{isa}.o"
     subprocess.run(
         [compiler, "-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wpedantic",
-         "-Wconversion", "-Wno-unknown-warning-option", "-Werror", *flags, f"-I{source}", "-c", source / "kernels" / isa / "table.cpp", "-o", name],
+         "-Wconversion", "-Wno-unknown-warning-option", "-Werror", *flags, f"-I{source}",
+         "-c", source / "kernels" / isa / "table.cpp", "-o", name],
         check=True,
     )
     subprocess.run([checks / "symbols", "isa", isa, name], check=True)
