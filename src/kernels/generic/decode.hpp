@@ -20,8 +20,7 @@ template <int Rows, int Columns>
   TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key) {
     const float* values = static_cast<const float*>(v[key]) + column;
     if (ahead)
-      for (int c = 0; c < Columns; c += line_floats)
-        __builtin_prefetch(static_cast<const float*>(ahead[key]) + column + c);
+      for (int c = 0; c < Columns; c += line_floats) prefetch_line(static_cast<const float*>(ahead[key]) + column + c);
     vec value[vecs];
     TRIL_UNROLL for (int i = 0; i < vecs; ++i) value[i] = load(values + i * width);
     TRIL_UNROLL for (int row = 0; row < Rows; ++row) {

@@ -7,6 +7,10 @@ namespace {
 
 inline constexpr int line_floats = 16;  // of a cache line
 
+/// Asks for the cache line in which the 16 floats from `p` on end. Where rows do not start on a line, the one in
+/// which they start was asked for as the end of the 16 floats before, or of the head before.
+[[gnu::always_inline]] inline void prefetch_line(const float* p) { __builtin_prefetch(p + line_floats - 1); }
+
 /// Transposes a square of vectors: log2(width) rounds of interleaving row i with row i + width / 2.
 [[gnu::always_inline]] inline void transpose(vec (&x)[width]) {
   for (int round = 1; round < width; round *= 2) {
@@ -31,7 +35,7 @@ alignas(64) inline constexpr float zeros[contract::max_dim] = {};
     TRIL_UNROLL for (int i = 0; i < width; ++i) x[i] = load(rows[i] + c);
     transpose(x);
     if (ahead && c % line_floats == 0)
-      for (int i = 0; i < width; ++i) __builtin_prefetch(static_cast<const float*>(ahead[i]) + c);
+      for (int i = 0; i < width; ++i) prefetch_line(static_cast<const float*>(ahead[i]) + c);
     for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, x[i] * broadcast(scale));
   }
   for (; c < columns; ++c)
