@@ -5,6 +5,7 @@
 #include "memory/aligned.hpp"
 #include "reference/naive.hpp"
 #include "support/case.hpp"
+#include "support/computed.hpp"
 
 namespace tril::bench {
 namespace {
@@ -80,6 +81,10 @@ void prefill(benchmark::State& state, const setting& s) {
   state.counters["GFLOP/s"] = median(rates) * 1e-9;
   state.counters["of_peak"] = median(shares);
   state.counters["speedup_vs_naive"] = median(rates) / c.naive_rate();
+  (void)detail::with_c_args(c.shape, [&](const tril_attention_args& args) {
+    state.counters["computed_over_visible"] = computed_over_visible(args, kernels_of(s.isa));
+    return tril::status();
+  });
   state.counters["workspace_MiB"] = static_cast<double>(c.plan.workspace_bytes()) / 1048576.0;
 }
 

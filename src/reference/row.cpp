@@ -8,7 +8,8 @@ row row_of(const problem& p, const run_data& data, std::int64_t sequence, std::i
   const extent e = sequence_extent(p, sequence);
   const std::int64_t kv_head = head / (p.q.extents[2] / p.kv.k.extents[2]);
   const auto at = [&](const void* tensor, const layout& l, std::int64_t token, std::int64_t h) {
-    return static_cast<const float*>(tensor) + offset_of(l, sequence, token, h);
+    const auto* first = static_cast<const float*>(tensor);
+    return first ? first + offset_of(l, sequence, token, h) : nullptr;  // null is fine where there are no keys
   };
   const double root = std::sqrt(static_cast<double>(p.q.extents[3]));
   row r = {
