@@ -1,7 +1,10 @@
 /// A decode step through the public interface, as a share of this machine's read bandwidth. Cold: every run
 /// takes another cache, of so many that none is left in the processor's.
 
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "memory/aligned.hpp"
 #include "support/case.hpp"

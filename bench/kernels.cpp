@@ -1,6 +1,9 @@
 /// Each kernel of the list by itself, on data in L1 or L2, one thread.
 
+#include <functional>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "memory/aligned.hpp"
 #include "support/case.hpp"

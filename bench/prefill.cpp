@@ -1,6 +1,7 @@
 /// Prefill through the public interface, as a share of this machine's multiply-add peak.
 
 #include <memory>
+#include <vector>
 
 #include "memory/aligned.hpp"
 #include "reference/naive.hpp"

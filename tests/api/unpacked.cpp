@@ -1,6 +1,8 @@
 /// Heads whose packed keys and values alone would break the cap of the workspace.
 
 #include <cstring>
+#include <random>
+#include <vector>
 
 #include "reference/canonical.hpp"
 #include "support/context.hpp"

@@ -2,6 +2,8 @@
 
 #include "dispatch/cpu.hpp"
 
+#include <string>
+
 #include "support/catch.hpp"
 
 #if defined(__x86_64__)

@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "parallel/executor.hpp"
 #include "support/require.hpp"
