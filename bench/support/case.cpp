@@ -39,7 +39,7 @@ void for_each_setting(const std::vector<std::int64_t>& tokens, const std::functi
   }
 }
 
-const contract::kernel_table& kernels_of(const std::string& isa) { return *dispatch::find(isa)->kernels; }
+const contract::kernel_table& kernels_of(std::string_view isa) { return *dispatch::find(isa)->kernels; }
 
 std::vector<float> normal_values(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/limits.hpp"
@@ -29,7 +30,7 @@ struct setting {
 /// this machine runs.
 void for_each_setting(const std::vector<std::int64_t>& tokens, const std::function<void(const setting&)>& use);
 
-const contract::kernel_table& kernels_of(const std::string& isa);
+const contract::kernel_table& kernels_of(std::string_view isa);
 
 /// Normally distributed values of unit variance. Every page is written.
 std::vector<float> normal_values(std::size_t count, unsigned seed);

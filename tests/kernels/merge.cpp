@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/kernels.hpp"
 #include "support/catch.hpp"

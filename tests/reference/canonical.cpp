@@ -1,5 +1,6 @@
 /// The canonical order against the definition, on random rows.
 
+#include <cmath>
 #include <cstdio>
 
 #include "reference/compare.hpp"

@@ -1,5 +1,7 @@
 /// What a textbook writes is right as well, only slower.
 
+#include <cmath>
+
 #include "reference/naive.hpp"
 
 #include "reference/compare.hpp"

@@ -1,5 +1,7 @@
 /// The canonical order where the result is known: closed forms, extremes, and NaN.
 
+#include <cmath>
+
 #include "reference/compare.hpp"
 #include "reference/inputs.hpp"
 
