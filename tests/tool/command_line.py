@@ -5,6 +5,7 @@ usage: command_line.py TRIL TRIL_WITH_FAULTS [UNITTEST ARGUMENTS]
 """
 
 import ast
+import itertools
 import json
 import math
 import os
@@ -76,11 +77,31 @@ class Array:
         values = (self[i, j, l, c] for i in range(b) for l in range(h) for j in range(t) for c in range(d))
         return Array((b, h, t, d), values)
 
+    def fortran_order(self):
+        """The values with the first axis varying fastest."""
+        indices = itertools.product(*(range(extent) for extent in reversed(self.shape)))
+        return [self[tuple(reversed(index))] for index in indices]
+
     def bytes(self, dtype="<f4", order=False):
         header = f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': {self.shape}, }}"
         header += " " * (-(len(header) + 11) % 64) + "\n"
+        code = {"f2": "e", "f8": "d"}.get(dtype[1:], "f")
         return b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack(
-            f"<{len(self.values)}f", *self.values)
+            f"{dtype[0]}{len(self.values)}{code}", *(self.fortran_order() if order else self.values))
+
+
+def safetensors(**tensors):
+    """A .safetensors file of pairs (dtype, array)."""
+    header, data = {}, b""
+    for name, (dtype, array) in tensors.items():
+        if dtype == "BF16":
+            values = b"".join(struct.pack("<f", value)[2:] for value in array.values)
+        else:
+            values = struct.pack(f"<{len(array.values)}{dict(F16='e', F32='f', F64='d')[dtype]}", *array.values)
+        header[name] = {"dtype": dtype, "shape": array.shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
 
 
 def read_npy(path):
@@ -371,6 +392,16 @@ class Flags(ToolTest):
         out, _ = self.library_output(*flags)
         self.assert_close(out, Array(wanted.shape[1:], wanted.values))
 
+    def test_one_head_may_go_without_its_axis(self):
+        q, k, v = (random_array(1, tokens, 1, dim) for tokens, dim in ((3, 5), (7, 5), (7, 4)))
+        wanted = attention(q, k, v)
+        for layout in ("bthd", "bhtd"):
+            flags = self.inputs(*(Array((a.shape[1], a.shape[3]), a.values) for a in (q, k, v)))
+            out, report = self.library_output(*flags, "--layout", layout)
+            self.assert_close(out, Array((3, 4), wanted.values))
+            self.assertEqual([report["problem"][key] for key in ("tokens", "keys", "q_heads")], [3, 7, 1])
+            self.compare(*flags, "--layout", layout, "--expect", self.directory / "out.npy")
+
     def test_isa(self):
         def isas(*arguments):
             return [r["isa"] for r in self.compare(*SMALL, *arguments)["results"] if r["isa"]]
@@ -418,6 +449,56 @@ class Files(ToolTest):
             expect = self.compare(*flags, "--expect", out)["expect"]
             self.assertEqual(expect, {"file": str(out), "within_bound": True, "max_abs": 0, "rms": 0, "bound_used": 0})
         self.assertEqual(sorted(os.listdir(self.directory)), ["k.npy", "out.npy", "q.npy", "v.npy"])
+
+    def check_converted(self, flags, notes, wanted):
+        """Runs on files that need a note each, and compares the output with that of float32 files."""
+        out = self.directory / "converted.npy"
+        done = run("compare", *flags, "--isa", "scalar", "--out-npy", out)
+        self.assertEqual((done.returncode, done.stderr), (0, "".join(f"tril: {note}\n" for note in notes)))
+        self.assertEqual(read_npy(out).values, wanted.values)
+
+    def test_other_types_and_orders_are_computed_with_as_float32(self):
+        exact = random.Random(1)
+        q, k, v = (Array((2, 3, 4, 5), (exact.randint(-64, 64) / 32 for _ in range(120))) for _ in "qkv")
+        wanted, _ = self.library_output(*self.inputs(q, k, v), "--isa", "scalar")
+        for end in "<>":
+            for order in (False, True):
+                flags = self.inputs(q.bytes(f"{end}f2", order), k.bytes(f"{end}f4", order), v.bytes(f"{end}f8", order))
+                self.check_converted(flags, (f"--q: {flags[1]}: float16, widened to float32",
+                                             f"--v: {flags[5]}: float64, rounded to float32"), wanted)
+        expect = self.file("expect.npy", wanted.bytes("<f8"))
+        flags = [*self.inputs(q, k, v), "--expect", expect]
+        self.check_converted(flags, (f"--expect: {expect}: float64, rounded to float32",), wanted)
+
+    def test_what_float32_cannot_hold_is_told(self):
+        q, k = random_array(1, 1, 1, 2), random_array(1, 2, 1, 2)
+        v = Array((1, 2, 1, 2), [1e300, 0, -1e39, math.inf])
+        flags = self.inputs(q, k, v.bytes("<f8"))
+        done = run("compare", *flags, "--isa", "scalar")
+        self.assertEqual(done.stderr, f"tril: --v: {flags[5]}: float64, rounded to float32; "
+                                      "2 of its finite values became infinite\n")
+
+    def test_tensors_of_safetensors(self):
+        exact = random.Random(2)
+        q, k, v = (Array((2, 3, 4, 5), (exact.randint(-64, 64) / 32 for _ in range(120))) for _ in "qkv")
+        wanted, _ = self.library_output(*self.inputs(q, k, v), "--isa", "scalar")
+        layer = self.file("a:b.safetensors", safetensors(
+            **{"layers.0:k": ("BF16", k), "v": ("F64", v), "q": ("F32", q), "q16": ("F16", q), "out": ("F32", wanted)}))
+        flags = ["--k", f"{layer}:layers.0:k", "--v", f"{layer}:v", "--expect", f"{layer}:out"]
+        notes = (f"--k: {layer}:layers.0:k: bfloat16, widened to float32",
+                 f"--v: {layer}:v: float64, rounded to float32")
+        self.check_converted(["--q", f"{layer}:q", *flags], notes, wanted)
+        self.check_converted(["--q", f"{layer}:q16", *flags],
+                             (f"--q: {layer}:q16: float16, widened to float32", *notes), wanted)
+        report = json.loads(run("compare", "--q", f"{layer}:q", *flags, "--json").stdout)
+        self.assertEqual(report["expect"]["file"], f"{layer}:out")
+
+    def test_a_file_may_have_a_colon_in_its_name(self):
+        q = random_array(1, 2, 1, 4)
+        flags = self.inputs(q, q, q)
+        for name in ("1:2.npy", "a.safetensors:q", "a.safetensors:q.npy"):
+            flags[1] = self.file(name, q)
+            self.compare(*flags, "--isa", "scalar")
 
     def test_expected_output_may_be_off_by_twice_the_bound(self):
         q, k, v = (random_array(1, 4, 2, 8, seed=seed) for seed in (1, 2, 3))
@@ -557,17 +638,15 @@ class BadInput(ToolTest):
         whole = good.bytes()
         bad = {
             "truncated": whole[:-1],
-            "truncated, shape": whole[:40],
+            "truncated | shape": whole[:40],
             "not a .npy file": b"PK\3\4" + bytes(200),
-            "not a .npy file, empty": b"",
+            "not a .npy file | empty": b"",
             "4 bytes follow": whole + bytes(4),
-            "'<f8'": good.bytes(dtype="<f8"),
-            "'>f4'": good.bytes(dtype=">f4"),
-            "Fortran order": good.bytes(order=True),
+            "'<i4'": good.bytes(dtype="<i4"),
             "too large": whole.replace(b"(1, 2, 2, 4)", b"(4611686018427387904, 4)").replace(b" " * 12 + b"\n", b"\n"),
-            "truncated, large": whole.replace(b"(1, 2, 2, 4)", b"(99999999, )"),
-            "2 axes": random_array(2, 8).bytes(),
-            "5 axes": random_array(1, 1, 2, 2, 4).bytes(),
+            "truncated | large": whole.replace(b"(1, 2, 2, 4)", b"(99999999, )"),
+            "its shape is (16,), not of 4 axes": random_array(16).bytes(),
+            "its shape is (1, 1, 2, 2, 4), not": random_array(1, 1, 2, 2, 4).bytes(),
             "version": whole.replace(b"NUMPY\1", b"NUMPY\7"),
         }
         for position in (0, 2, 4):
@@ -575,12 +654,41 @@ class BadInput(ToolTest):
                 flags = self.inputs(good, good, good)
                 flags[position + 1].write_bytes(content)
                 with self.subTest(because, flag=flags[position]):
-                    self.assert_refused("compare", *flags, because=because.split(",")[0],
+                    self.assert_refused("compare", *flags, because=because.split(" |")[0],
                                         start=f"{flags[position]}: {flags[position + 1]}: ")
         flags = self.inputs(good, good, good)
         for path in (self.directory / "missing.npy", self.directory, "/dev/zero", "a\nb", ""):
             self.assert_refused("compare", "--q", path, *flags[2:], because="--q: ")
             self.assert_refused("compare", *flags, "--expect", path, because="--expect: ")
+
+    def test_safetensors(self):
+        good = random_array(1, 2, 2, 4)
+        whole = safetensors(k=("F32", good), q=("F16", good))
+        flags = self.inputs(good, good, good)
+
+        def refused(content, name, because, of_tensor=False):
+            path = self.file("x.safetensors", content)
+            start = f"{path}{name}" if of_tensor else path
+            for flag in ("--q", "--k", "--v", "--expect"):
+                others = [f for i in (0, 2, 4) if flags[i] != flag for f in flags[i:i + 2]]
+                self.assert_refused("compare", *others, flag, f"{path}{name}", because=because,
+                                    start=f"{flag}: {start}: ")
+
+        refused(whole, "", "name one of its tensors behind a colon: k, q")
+        refused(whole, ":v", "it has no tensor 'v', but k, q")
+        refused(whole, ":", "it has no tensor '', but k, q")
+        refused(whole[:-1], ":k", "truncated: 95 bytes of values, its header tells of 96")
+        refused(whole[:40], ":k", "truncated")
+        refused(b"", ":k", "truncated")
+        refused(whole + b"x", ":k", "1 bytes follow after its values")
+        refused(whole.replace(b"F16", b"I16"), ":q", "its dtype is I16, not F16, BF16, F32 or F64", of_tensor=True)
+        refused(whole.replace(b"[1, 2, 2, 4]", b"[1, 2, 2, 5]"), ":q", "its shape (1, 2, 2, 5) has 40", of_tensor=True)
+        refused(whole.replace(b'"q"', b'"k"'), ":k", "its header names k twice")
+        refused(good.bytes(), ":k", "not a .safetensors file")
+        refused(safetensors(k=("F32", random_array(16))), ":k", "its shape", of_tensor=True)
+        missing = self.directory / "missing.safetensors"
+        for name in (missing, f"{missing}:k"):
+            self.assert_refused("compare", "--q", name, *flags[2:], because="No such file", start=f"--q: {name}: ")
 
     def test_random_bytes(self):
         numbers = random.Random(1)

@@ -17,5 +17,7 @@ struct command {
 
 command add_info(CLI::App& parser);
 command add_compare(CLI::App& parser);
+command add_inspect(CLI::App& parser);
+command add_cost(CLI::App& parser);
 
 }  // namespace tril::tool

@@ -1,13 +1,14 @@
 #include "inputs.hpp"
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "array.hpp"
 #include "bad_input.hpp"
 #include "machine.hpp"
-#include "npy.hpp"
+#include "notice.hpp"
 #include "numeric/canon.hpp"
 #include "progress.hpp"
 
@@ -53,6 +54,15 @@ std::size_t elements(const layout& l) {
   return static_cast<std::size_t>(l.extents[0] * l.extents[1] * l.extents[2] * l.extents[3]);
 }
 
+/// Where a shape of 4 axes has its heads.
+std::ptrdiff_t heads_axis(const axes& order) { return order.head_major ? 1 : 2; }
+
+array read_for(const char* flag, const std::string& file) {
+  array read = naming(flag, [&] { return read_array(file); });
+  if (!read.conversion.empty()) say(fmt::format("{}: {}: {}", flag, file, read.conversion));
+  return read;
+}
+
 }  // namespace
 
 layout layout_of(const axes& order, std::int64_t batch, std::int64_t tokens, std::int64_t heads, std::int64_t dim) {
@@ -63,6 +73,7 @@ layout layout_of(const axes& order, std::int64_t batch, std::int64_t tokens, std
 std::vector<std::int64_t> shape_of(const axes& order, const layout& l) {
   std::vector<std::int64_t> shape(std::begin(l.extents), std::end(l.extents));
   if (order.head_major) std::swap(shape[1], shape[2]);
+  if (!order.heads) shape.erase(shape.begin() + heads_axis(order));
   if (!order.batch) shape.erase(shape.begin());
   return shape;
 }
@@ -85,42 +96,46 @@ inputs make_inputs(const preset& model, std::int64_t tokens, std::uint64_t seed)
   return in;
 }
 
-inputs read_inputs(const std::string& q_file, const std::string& k_file, const std::string& v_file, bool head_major) {
+inputs read_inputs(const std::string& q_file, const std::string& k_file, const std::optional<std::string>& v_file,
+                   bool head_major) {
   inputs in;
-  in.source = fmt::format("{} {} {}", q_file, k_file, v_file);
+  in.source = fmt::format("{} {}{}{}", q_file, k_file, v_file ? " " : "", v_file.value_or(""));
   in.order.head_major = head_major;
-  struct {
+  struct tensor {
     const char* flag;
     const std::string& file;
     std::vector<float>& values;
     layout& l;
-  } const tensors[] = {
-      {"--q", q_file, in.q, in.q_layout}, {"--k", k_file, in.k, in.k_layout}, {"--v", v_file, in.v, in.v_layout}};
+  };
+  std::vector<tensor> tensors = {{"--q", q_file, in.q, in.q_layout}, {"--k", k_file, in.k, in.k_layout}};
+  if (v_file) tensors.push_back({"--v", *v_file, in.v, in.v_layout});
   std::size_t q_rank = 0;
   for (const auto& t : tensors) {
-    npy_array array = naming(t.flag, [&] { return read_npy(t.file); });
-    auto& shape = array.shape;
+    array read = read_for(t.flag, t.file);
+    auto& shape = read.shape;
     if (q_rank == 0) q_rank = shape.size();
-    if (shape.size() != 3 && shape.size() != 4)
-      throw bad_input("{}: {}: {} axes, not 4, or 3 without the batch", t.flag, t.file, shape.size());
+    if (shape.size() < 2 || shape.size() > 4)
+      throw bad_input("{}: {}: its shape is {}, not of 4 axes, 3 without the batch, or 2 without heads", t.flag, t.file,
+                      shape_text(shape));
     if (shape.size() != q_rank)
       throw bad_input("{}: {}: {} axes, but {} in --q {}", t.flag, t.file, shape.size(), q_rank, q_file);
     in.order.batch = q_rank == 4;
+    in.order.heads = q_rank > 2;
     if (!in.order.batch) shape.insert(shape.begin(), 1);
+    if (!in.order.heads) shape.insert(shape.begin() + heads_axis(in.order), 1);
     if (head_major) std::swap(shape[1], shape[2]);
     t.l = layout_of(in.order, shape[0], shape[1], shape[2], shape[3]);
-    t.values = std::move(array.values);
+    t.values = std::move(read.values);
   }
+  if (!v_file) in.v_layout = in.k_layout;
   return in;
 }
 
 std::vector<float> read_array_like(const char* flag, const std::string& file, const axes& order, const layout& wanted) {
-  npy_array array = naming(flag, [&] { return read_npy(file); });
-  const auto shape = shape_of(order, wanted);
-  if (array.shape != shape)
-    throw bad_input("{}: {}: its shape is ({}), not ({})", flag, file, fmt::join(array.shape, ", "),
-                    fmt::join(shape, ", "));
-  return std::move(array.values);
+  array read = read_for(flag, file);
+  if (const auto shape = shape_of(order, wanted); read.shape != shape)
+    throw bad_input("{}: {}: its shape is {}, not {}", flag, file, shape_text(read.shape), shape_text(shape));
+  return std::move(read.values);
 }
 
 void check_memory(const char* flag, double bytes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@ namespace tril::tool {
 struct axes {
   bool head_major = false;  // [batch][heads][tokens][dim] rather than [batch][tokens][heads][dim]
   bool batch = true;        // false: one sequence, without an axis for it
+  bool heads = true;        // false: one head, without an axis for it
 };
 
 /// The contiguous layout of a tensor with such axes, and the shape of its array.
@@ -30,10 +32,12 @@ struct inputs {
 /// Values with the standard normal distribution, the same ones on every machine.
 inputs make_inputs(const preset& model, std::int64_t tokens, std::uint64_t seed);
 
-/// float32 arrays of 4 axes, or 3 without the batch.
-inputs read_inputs(const std::string& q_file, const std::string& k_file, const std::string& v_file, bool head_major);
+/// Arrays of 4 axes, 3 without the batch, or 2 without the heads either. Says so where values were converted. Without
+/// values to read, v is empty and has the layout of k.
+inputs read_inputs(const std::string& q_file, const std::string& k_file, const std::optional<std::string>& v_file,
+                   bool head_major);
 
-/// An array that must have the shape of a certain tensor.
+/// An array that must have the shape of a certain tensor. Says so where values were converted.
 std::vector<float> read_array_like(const char* flag, const std::string& file, const axes& order, const layout& wanted);
 
 /// Throws bad_input, naming the flag, if that much memory is more than there is.

@@ -13,7 +13,7 @@ std::string cpu_field(std::string_view name) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     const std::size_t colon = line.find(": ");
-    if (line.compare(0, name.size(), name) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+    if (line.substr(0, line.find_first_of("\t:")) == name && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "";
 }
@@ -21,7 +21,10 @@ std::string cpu_field(std::string_view name) {
 }  // namespace
 
 std::string cpu_model() {
-  if (const std::string model = cpu_field("model name"); !model.empty()) return model;
+  if (const std::string name = cpu_field("model name"); !name.empty()) {
+    // Virtual machines often leave out of the name which processor it is.
+    return name + " (family " + cpu_field("cpu family") + ", model " + cpu_field("model") + ")";
+  }
   // Arm has numbers in place of a name.
   const std::string implementer = cpu_field("CPU implementer"), part = cpu_field("CPU part");
   return part.empty() ? "unknown" : "implementer " + implementer + ", part " + part;

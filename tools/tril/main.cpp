@@ -1,24 +1,22 @@
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "bad_input.hpp"
 #include "command.hpp"
+#include "notice.hpp"
 #include "tril/tril.h"
 
 namespace {
 
 constexpr int refused = 2;
 
-/// Says why on one line, whatever the text holds, and returns the exit status.
 int refuse(std::string why) {
-  std::replace_if(
-      why.begin(), why.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; }, '?');
-  std::fprintf(stderr, "tril: %s\n", why.c_str());
+  tril::tool::say(std::move(why));
   return refused;
 }
 
@@ -26,7 +24,8 @@ int run(int argc, char** argv) {
   CLI::App parser("SIMD attention on CPUs: what this machine runs, and how exact and fast it is", "tril");
   parser.require_subcommand(1);
   parser.set_version_flag("--version", std::string("tril ") + tril_version());
-  const tril::tool::command commands[] = {tril::tool::add_info(parser), tril::tool::add_compare(parser)};
+  const tril::tool::command commands[] = {tril::tool::add_info(parser), tril::tool::add_compare(parser),
+                                          tril::tool::add_inspect(parser), tril::tool::add_cost(parser)};
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

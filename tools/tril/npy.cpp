@@ -1,7 +1,5 @@
 #include "npy.hpp"
 
-#include <fmt/ranges.h>
-
 #include <unistd.h>
 
 #include <bit>
@@ -10,13 +8,15 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string_view>
 
 #include "bad_input.hpp"
+#include "file_reader.hpp"
+#include "values.hpp"
 
-static_assert(std::endian::native == std::endian::little, "values are read and written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "values are written as they lie in memory");
 
 namespace tril::tool {
 namespace {
@@ -24,11 +24,6 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::uint64_t longest_header = 10000;  // bytes; NumPy reads no longer one either, unless told to
 constexpr std::size_t most_axes = 64;
-
-struct close_file {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using open_file = std::unique_ptr<std::FILE, close_file>;
 
 struct header {
   std::string dtype;
@@ -125,82 +120,36 @@ class literal {
   std::string_view left_;
 };
 
-std::string shape_text(std::span<const std::int64_t> shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
-/// The bytes of that many float32 values.
-std::uint64_t bytes_of(const std::vector<std::int64_t>& shape) {
-  std::uint64_t bytes = sizeof(float);
-  for (const std::int64_t extent : shape)
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(extent), &bytes))
-      throw bad_input("its shape {} is too large", shape_text(shape));
-  return bytes;
-}
-
-/// A file read from its beginning, of which no more is asked than it holds.
-class reader {
- public:
-  explicit reader(const std::string& name) {
-    std::error_code error;
-    const auto kind = std::filesystem::status(name, error);
-    if (error) throw bad_input("{}", error.message());
-    if (!std::filesystem::is_regular_file(kind)) throw bad_input("not a file");
-    left_ = std::filesystem::file_size(name, error);
-    if (error) throw bad_input("{}", error.message());
-    file_.reset(std::fopen(name.c_str(), "rb"));
-    if (!file_) throw bad_input("{}", std::strerror(errno));
-  }
-
-  std::uint64_t left() const { return left_; }
-
-  void read(void* to, std::uint64_t bytes) {
-    if (bytes > left_) throw bad_input("truncated");
-    if (bytes > 0 && std::fread(to, static_cast<std::size_t>(bytes), 1, file_.get()) != 1)
-      throw bad_input("cannot be read to its end");
-    left_ -= bytes;
-  }
-
-  /// A little-endian number.
-  std::uint64_t number(int bytes) {
-    std::uint64_t value = 0;
-    read(&value, static_cast<std::uint64_t>(bytes));
-    return value;
-  }
-
- private:
-  open_file file_;
-  std::uint64_t left_ = 0;
-};
-
-header read_header(reader& in) {
-  char start[magic.size()];
-  if (in.left() < sizeof start) throw bad_input("not a .npy file");
-  in.read(start, sizeof start);
-  if (std::string_view(start, sizeof start) != magic) throw bad_input("not a .npy file");
+header read_header(file_reader& in) {
+  if (in.left() < magic.size() || in.text(magic.size()) != magic) throw bad_input("not a .npy file");
   const auto major = in.number(1);
   in.number(1);
   if (major < 1 || major > 3) throw bad_input("its format version is {}, not 1 to 3", major);
   const auto length = in.number(major == 1 ? 2 : 4);
   if (length > in.left()) throw bad_input("truncated");
   if (length > longest_header) throw bad_input("its header takes {} bytes", length);
-  std::string text(static_cast<std::size_t>(length), '\0');
-  in.read(text.data(), length);
+  const std::string text = in.text(length);
   return literal(text).dictionary();
 }
 
-npy_array read_array(const std::string& file) {
-  reader in(file);
+element element_of(const std::string& dtype) {
+  static const std::map<std::string_view, decltype(element::type)> types = {
+      {"f2", element::f16}, {"f4", element::f32}, {"f8", element::f64}};
+  const auto found = types.find(std::string_view(dtype).substr(dtype.empty() ? 0 : 1));
+  if (found == types.end() || (dtype[0] != '<' && dtype[0] != '>'))
+    throw bad_input("its dtype is '{}', not float16, float32 or float64", dtype);
+  return {found->second, dtype[0] == '>'};
+}
+
+array read(const std::string& file) {
+  file_reader in(file);
   header h = read_header(in);
-  if (h.dtype != "<f4") throw bad_input("its dtype is '{}', not little-endian float32, '<f4'", h.dtype);
-  if (h.fortran_order) throw bad_input("it is in Fortran order, not in C order");
-  const std::uint64_t bytes = bytes_of(h.shape);
-  if (in.left() < bytes)
-    throw bad_input("truncated: {} bytes of values, its shape {} has {}", in.left(), shape_text(h.shape), bytes);
-  if (in.left() > bytes) throw bad_input("{} bytes follow after its values", in.left() - bytes);
-  npy_array array{std::move(h.shape), std::vector<float>(static_cast<std::size_t>(bytes / sizeof(float)))};
-  in.read(array.values.data(), bytes);
-  return array;
+  const element stored = element_of(h.dtype);
+  if (const auto bytes = bytes_of(stored, h.shape); bytes < in.left())
+    throw bad_input("{} bytes follow after its values", in.left() - bytes);
+  array values = read_values(in, stored, std::move(h.shape));
+  if (h.fortran_order) from_fortran_order(values);
+  return values;
 }
 
 /// A new file beside the one it is to replace; gone again unless it does so.
@@ -237,8 +186,8 @@ class replacement {
 
 }  // namespace
 
-npy_array read_npy(const std::string& file) {
-  return naming(file, [&] { return read_array(file); });
+array read_npy(const std::string& file) {
+  return naming(file, [&] { return read(file); });
 }
 
 void check_writable(const std::string& file) {

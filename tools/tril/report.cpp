@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "asked.hpp"
 #include "machine.hpp"
 #include "numeric/canon.hpp"
 #include "table.hpp"
@@ -13,21 +14,6 @@ namespace tril::tool {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-std::string problem_text(const question& asked) {
-  const problem& p = asked.p;
-  const auto &q = p.q.extents, &k = p.kv.k.extents, &v = p.kv.v.extents;
-  std::string text = asked.source + ": ";
-  if (q[0] != 1) text += fmt::format("{} sequences, ", q[0]);
-  text += fmt::format("{} tokens, {} keys, {}/{} heads, dim {}", q[1], k[1], q[2], k[2], q[3]);
-  if (v[3] != q[3]) text += fmt::format(", value dim {}", v[3]);
-  text += p.visibility.causal ? ", causal" : ", full";
-  if (const auto [left, right] = p.visibility.window; left != -1 || right != -1)
-    text += fmt::format(", window {},{}", left, right);
-  if (!p.visibility.query_offset.empty()) text += fmt::format(", query offset {}", p.visibility.query_offset.front());
-  if (p.scale) text += fmt::format(", scale {}", *p.scale);
-  return text + fmt::format(", seed {}", asked.seed);
-}
 
 std::string share_text(double share) { return share < 10 ? fmt::format("{:.2g} %", 100 * share) : "> 1000 %"; }
 
@@ -115,7 +101,7 @@ json expectation_json(const expectation& e) {
 std::string report_text(const question& asked, const findings& found, bool colours) {
   const compared_rows& compared = asked.compared;
   const std::size_t rows = compared.rows.size();
-  std::string text = problem_text(asked) + "\n";
+  std::string text = fmt::format("{}: {}, seed {}\n", asked.source, problem_text(asked.p), asked.seed);
   text += fmt::format("tril {} on {}\n", version(), cpu_model());
   text += fmt::format("compared with the definition in double: {} of {} rows\n\n", rows, compared.total);
   text += results_text(found, colours);

@@ -1,0 +1,12 @@
+#include "safetensors.hpp"
+
+#include "memory_file.hpp"
+#include "readable.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  const tril::test::memory_file file(bytes, size);
+  for (const char* name : {"q", ""})
+    tril::test::read_or_refused(size, [&] { return tril::tool::read_safetensors(file.name(), name); });
+  tril::test::read_or_refused(size, [&] { return tril::tool::read_safetensors(file.name(), std::nullopt); });
+  return 0;
+}
