@@ -19,17 +19,17 @@ enum class storage { head_major, token_major };
 struct decode_case {
   decode_case(const setting& s, storage how, bool cold)
       : ctx({.isa = s.isa.c_str(), .threads = s.threads}),
-        q(normal_values(static_cast<std::size_t>(s.model.q_heads * s.model.dim), 1)),
-        out(static_cast<std::size_t>(s.model.q_heads * s.model.value_dim)) {
+        q(normal_values(static_cast<std::size_t>(s.what.model.q_heads * s.what.model.dim), 1)),
+        out(static_cast<std::size_t>(s.what.model.q_heads * s.what.model.value_dim)) {
     const auto kv = [&](std::int64_t dim) {
-      return how == storage::head_major ? tril_bhtd(TRIL_F32, 1, s.model.kv_heads, s.tokens, dim)
-                                        : tril_bthd(TRIL_F32, 1, s.tokens, s.model.kv_heads, dim);
+      return how == storage::head_major ? tril_bhtd(TRIL_F32, 1, s.what.model.kv_heads, s.tokens, dim)
+                                        : tril_bthd(TRIL_F32, 1, s.tokens, s.what.model.kv_heads, dim);
     };
-    shape = {.q = tril_bthd(TRIL_F32, 1, 1, s.model.q_heads, s.model.dim),
-             .kv = {.k = kv(s.model.dim), .v = kv(s.model.value_dim)},
-             .out = tril_bthd(TRIL_F32, 1, 1, s.model.q_heads, s.model.value_dim)};
-    const auto k_count = static_cast<std::size_t>(s.tokens * s.model.kv_heads * s.model.dim);
-    const auto v_count = static_cast<std::size_t>(s.tokens * s.model.kv_heads * s.model.value_dim);
+    shape = {.q = tril_bthd(TRIL_F32, 1, 1, s.what.model.q_heads, s.what.model.dim),
+             .kv = {.k = kv(s.what.model.dim), .v = kv(s.what.model.value_dim)},
+             .out = tril_bthd(TRIL_F32, 1, 1, s.what.model.q_heads, s.what.model.value_dim)};
+    const auto k_count = static_cast<std::size_t>(s.tokens * s.what.model.kv_heads * s.what.model.dim);
+    const auto v_count = static_cast<std::size_t>(s.tokens * s.what.model.kv_heads * s.what.model.value_dim);
     const std::size_t bytes = (k_count + v_count) * sizeof(float);
     const std::size_t caches = cold ? std::max<std::size_t>(3, (cold_bytes + bytes - 1) / bytes) : 1;
     for (std::size_t i = 0; i < caches; ++i) {
@@ -61,21 +61,24 @@ struct decode_case {
 void decode(benchmark::State& state, const setting& s, storage how, bool cold) {
   decode_case c(s, how, cold);
   const limits machine(kernels_of(s.isa), s.threads);
-  const auto bytes = static_cast<double>(cost_of(c.shape).kv_bytes);
+  const cost takes = cost_of(c.shape);
+  const auto bytes = static_cast<double>(takes.kv_bytes);
   if (c.run(0) < 0) return state.SkipWithError("the call failed");
-  std::vector<double> rates, shares;
+  std::vector<double> rates, limits_seen, shares;
   std::size_t cache = 0;
   const auto next = [&] { return cache = (cache + 1) % c.k.size(); };
   for (auto _ : state) {
     const double seconds = c.run(next());
     const std::size_t i = next();  // the probe reads a cache that is as cold
     const std::span<const float> buffers[] = {c.k[i], c.v[i]};
-    const double bandwidth = machine.bandwidth(buffers);
+    limits_seen.push_back(machine.bandwidth(buffers));
     state.SetIterationTime(seconds);
     rates.push_back(bytes / seconds);
-    shares.push_back(bytes / seconds / bandwidth);
+    shares.push_back(bytes / seconds / limits_seen.back());
   }
   state.counters["GB/s"] = median(rates) * 1e-9;
+  state.counters["FLOP/B"] = static_cast<double>(takes.flops) / bytes;
+  state.counters["limit_GB/s"] = median(limits_seen) * 1e-9;
   state.counters["of_bandwidth"] = median(shares);
 }
 
@@ -84,7 +87,7 @@ void decode(benchmark::State& state, const setting& s, storage how, bool cold) {
 
 int main(int argc, char** argv) {
   using namespace tril::bench;
-  for_each_setting({1024, 4096, 16384, 65536}, [](const setting& s) {
+  for_each_setting(preset_shapes(), {1024, 4096, 16384, 65536}, [](const setting& s) {
     for (const bool cold : {true, false})
       for (const storage how : {storage::head_major, storage::token_major})
         add(s.name(how == storage::head_major ? "decode" : "decode_bthd") + (cold ? "/cold" : "/warm"), 31,

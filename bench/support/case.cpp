@@ -8,6 +8,7 @@
 
 #include "dispatch/registry.hpp"
 #include "parallel/executor.hpp"
+#include "tril/machine.hpp"
 
 namespace tril::bench {
 
@@ -27,16 +28,22 @@ class plain_names final : public Reporter {
 
 }  // namespace
 
-void for_each_setting(const std::vector<std::int64_t>& tokens, const std::function<void(const setting&)>& use) {
+std::vector<shape> preset_shapes() {
+  std::vector<shape> shapes;
+  for (const tool::preset& model : tool::presets())
+    if (model.dim <= contract::max_dim) shapes.push_back({.name = std::string(model.name), .model = model});
+  return shapes;
+}
+
+void for_each_setting(const std::vector<shape>& shapes, const std::vector<std::int64_t>& tokens,
+                      const std::function<void(const setting&)>& use) {
   std::vector<int> thread_counts = {1};
   if (const int all = parallel::available_threads(); all > 1) thread_counts.push_back(all);
-  for (const tool::preset& model : tool::presets()) {
-    if (model.dim > contract::max_dim) continue;
+  for (const shape& what : shapes)
     for (const std::int64_t count : tokens)
       for (const int threads : thread_counts)
         for (const dispatch::isa& isa : dispatch::built_isas())
-          if (isa.supported()) use({model, count, threads, isa.kernels->name});
-  }
+          if (isa.supported()) use({what, count, threads, isa.kernels->name});
 }
 
 const contract::kernel_table& kernels_of(std::string_view isa) { return *dispatch::find(isa)->kernels; }
@@ -66,6 +73,8 @@ int run_benchmarks(int argc, char** argv, const char* default_filter) {
   arguments.push_back(nullptr);
   int count = static_cast<int>(arguments.size()) - 1;
   benchmark::AddCustomContext("tril_version", tril::version());
+  benchmark::AddCustomContext("cpu", tool::cpu_model());
+  benchmark::AddCustomContext("best_isa", context().isa());
   benchmark::Initialize(&count, arguments.data());
   if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 2;
   using console_reporter = benchmark::ConsoleReporter;

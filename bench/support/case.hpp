@@ -13,22 +13,35 @@
 
 namespace tril::bench {
 
-/// Where one benchmark stands: <phase>/<dtype>/<preset>/<tokens>/<threads>/<isa>[/<cold|warm>].
+/// The attention that is measured: a model's, of so many sequences at once. `chunk`: the last so many tokens are
+/// new and attend to all, as in chunked prefill; 0: all are.
+struct shape {
+  std::string name;
+  tool::preset model;
+  std::int64_t batch = 1;
+  std::int64_t chunk = 0;
+};
+
+/// The presets that kernels are made for, by their own names.
+std::vector<shape> preset_shapes();
+
+/// Where one benchmark stands: <phase>/<dtype>/<shape>/<tokens>/<threads>/<isa>[/<cold|warm>].
 struct setting {
-  const tool::preset& model;
+  shape what;
   std::int64_t tokens;
   int threads;
   std::string isa;
 
+  std::int64_t rows() const { return what.chunk ? what.chunk : tokens; }
   std::string name(const std::string& phase) const {
-    return phase + "/f32/" + std::string(model.name) + "/" + std::to_string(tokens) + "/" + std::to_string(threads) +
-           "/" + isa;
+    return phase + "/f32/" + what.name + "/" + std::to_string(tokens) + "/" + std::to_string(threads) + "/" + isa;
   }
 };
 
-/// Calls use(setting) for every preset, for 1 thread and all that there are, and every instruction set that
-/// this machine runs.
-void for_each_setting(const std::vector<std::int64_t>& tokens, const std::function<void(const setting&)>& use);
+/// Calls use(setting) for every shape and number of tokens, for 1 thread and all that there are, and every
+/// instruction set that this machine runs.
+void for_each_setting(const std::vector<shape>& shapes, const std::vector<std::int64_t>& tokens,
+                      const std::function<void(const setting&)>& use);
 
 const contract::kernel_table& kernels_of(std::string_view isa);
 

@@ -102,7 +102,7 @@ report compare_bits(const float_rows& actual, const float_rows& expected) {
 }
 
 report verify(const context& ctx, workload& w, error_tally* tally) {
-  if (const status s = w.run(ctx); !s) return {false, s.message() + ("\n" + w.text())};
+  if (const status s = w.run(ctx); !s) return {false, std::string(s.message()) + "\n" + w.text()};
   const auto exists = [&](std::int64_t sequence, std::int64_t row) { return row < w.rows_of(sequence); };
   if (!w.out.holds_fill_except(exists)) return {false, "out: not written, or written elsewhere\n" + w.text()};
   if (!w.lse.holds_fill_except(exists)) return {false, "lse: not written, or written elsewhere\n" + w.text()};

