@@ -4,27 +4,30 @@
 
 namespace tril {
 
+/// All defaults: causal, bottom-right, no window, scaled by 1/sqrt(dim).
 struct attention_options {
-  bool causal = true;
-  tril::window window = {};
+  bool causal = true;                          ///< Row i sees no key beyond its own position.
+  tril::window window = {};                    ///< Default: none.
   std::optional<float> scale = {};             ///< Default 1/sqrt(dim), dim being q's.
-  std::span<const int32_t> q_lengths = {};     ///< [batch] rows of each sequence; empty: all.
-  std::span<const int32_t> kv_lengths = {};    ///< [batch] keys of each sequence; empty: all.
-  std::span<const int32_t> query_offset = {};  ///< [batch] position of row 0; empty: keys - rows.
-  mutable_tensor lse = {};                     ///< [batch][rows][q heads][1] float32; empty: not wanted.
+  std::span<const int32_t> q_lengths = {};     ///< `[batch]` rows of each sequence; empty: all.
+  std::span<const int32_t> kv_lengths = {};    ///< `[batch]` keys of each sequence; empty: all.
+  std::span<const int32_t> query_offset = {};  ///< `[batch]` position of row 0; empty: keys - rows.
+  mutable_tensor lse = {};                     ///< `[batch][rows][q heads][1]` float32; empty: not wanted.
   void* workspace = nullptr;                   ///< 64-byte aligned; null: allocated for the call.
   std::size_t workspace_bytes = 0;             ///< At least the plan's workspace_bytes().
 };
 
 /// Scaled dot-product attention, causal unless told otherwise:
 ///
-///   s_ij = scale <q_i, k_j>,  o_i = sum_j exp(s_ij - m_i) v_j / l_i,  lse_i = m_i + ln l_i
+///     s_ij = scale <q_i, k_j>,  o_i = sum_j exp(s_ij - m_i) v_j / l_i,  lse_i = m_i + ln l_i
 ///
 /// over the keys j that row i sees, with m_i the largest of their scores and l_i the sum of the
-/// exponentials (Vaswani et al. 2017, eq. 1). o_i is a convex combination of the values seen.
+/// exponentials. o_i is a convex combination of the values seen. (Vaswani et al. 2017, eq. 1 and section
+/// 3.2.1 for 1/sqrt(dim); computed in one pass over the keys as in Milakov and Gimelshein 2018 and Dao et al.
+/// 2022, see tril.h.)
 ///
-///   q    [batch][rows][q heads][dim]           out  [batch][rows][q heads][value_dim]
-///   k    [batch][keys][kv heads][dim]          v    [batch][keys][kv heads][value_dim]
+///     q    [batch][rows][q heads][dim]           out  [batch][rows][q heads][value_dim]
+///     k    [batch][keys][kv heads][dim]          v    [batch][keys][kv heads][value_dim]
 ///
 /// kv heads divide q heads: query head h uses KV head floor(h / (q heads / kv heads)). dim and value_dim
 /// are 1 ... 1024. Strides are free except for the innermost one, which is 1. All lengths count tokens.
@@ -33,8 +36,9 @@ struct attention_options {
 /// calls. A row that sees no key gives zeros and lse = -inf. A NaN or +inf in a visible score gives NaN in
 /// its row and nowhere else; what a row does not see has no effect on it.
 ///
-/// Errors: invalid_argument naming q, k, v, out, lse, an option or the workspace; out_of_memory. Nothing
-/// is written before all checks have passed.
+/// Errors: invalid_argument naming q, k, v, out, lse, an option or the workspace; out_of_memory;
+/// executor_failed; what the context carries, if it could not be made. Nothing is written before all checks
+/// have passed.
 inline status attention(const context& ctx, tensor q, tensor k, tensor v, mutable_tensor out,
                         const attention_options& options = {}) noexcept {
   if (!ctx) return ctx.status();

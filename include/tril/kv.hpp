@@ -6,17 +6,17 @@
 
 namespace tril {
 
-/// The geometry of keys [batch][keys][kv heads][dim] and values [batch][keys][kv heads][value_dim].
+/// The geometry of keys and values.
 struct kv_layout {
-  layout k = {};
-  layout v = {};
-  std::span<const int32_t> lengths = {};  ///< Keys of each sequence; empty: all of them.
+  layout k = {};                          ///< `[batch][keys][kv heads][dim]`
+  layout v = {};                          ///< `[batch][keys][kv heads][value_dim]`
+  std::span<const int32_t> lengths = {};  ///< `[batch]` keys of each sequence; empty: all of them.
 };
 
 /// The memory that a kv_layout describes; changes from layer to layer while the layout stays.
 struct kv_data {
-  const void* k = nullptr;
-  const void* v = nullptr;
+  const void* k = nullptr;  ///< Element `[0][0][0][0]` of the keys.
+  const void* v = nullptr;  ///< Element `[0][0][0][0]` of the values.
 };
 
 }  // namespace tril

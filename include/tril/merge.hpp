@@ -8,9 +8,11 @@
 namespace tril {
 
 /// Joins partial results over disjoint sets of keys into the result over their union:
-///   m = max lse_i,  w_i = exp(lse_i - m),  out = sum w_i out_i / sum w_i,  lse = m + ln sum w_i
+///
+///     m = max lse_i,  w_i = exp(lse_i - m),  out = sum w_i out_i / sum w_i,  lse = m + ln sum w_i
+///
 /// as a left fold in the order given; a part with lse = -inf is the identity, bit for bit.
-/// Every part_out[i] has the layout of out, every part_lse[i] that of lse. The result may be one of the
+/// Every `part_out[i]` has the layout of out, every `part_lse[i]` that of lse. The result may be one of the
 /// parts. Error bound and source: tril_merge_args.
 /// Errors: invalid_argument naming parts, out or lse, or what overlaps.
 inline status merge(const context& ctx, std::span<const void* const> part_out, std::span<const float* const> part_lse,

@@ -11,22 +11,22 @@ namespace tril {
 
 /// An attention problem: shapes and options, no data. See tril_attention_args for the meaning.
 struct problem {
-  layout q = {};  ///< [batch][rows][q heads][dim]
-  kv_layout kv = {};
-  layout out = {};  ///< [batch][rows][q heads][value_dim]
-  layout lse = {};  ///< [batch][rows][q heads][1], float32; default: not wanted
-  tril::visibility visibility = {};
-  std::optional<float> scale = {};  ///< Default 1/sqrt(dim).
+  layout q = {};                     ///< `[batch][rows][q heads][dim]`
+  kv_layout kv = {};                 ///< Keys and values.
+  layout out = {};                   ///< `[batch][rows][q heads][value_dim]`
+  layout lse = {};                   ///< `[batch][rows][q heads][1]`, float32; default: not wanted.
+  tril::visibility visibility = {};  ///< Default: causal, bottom-right.
+  std::optional<float> scale = {};   ///< Finite; default 1/sqrt(dim).
 };
 
-/// The pointers of one run.
+/// The pointers of one run, each to element `[0][0][0][0]` of its layout. Outputs overlap nothing else.
 struct run_data {
-  const void* q = nullptr;
-  kv_data kv = {};
-  void* out = nullptr;
-  float* lse = nullptr;
-  void* workspace = nullptr;  ///< 64-byte aligned; null: allocated for the call.
-  std::size_t workspace_bytes = 0;
+  const void* q = nullptr;          ///< Read.
+  kv_data kv = {};                  ///< Read.
+  void* out = nullptr;              ///< Written.
+  float* lse = nullptr;             ///< Written; null exactly when the problem has no layout for it.
+  void* workspace = nullptr;        ///< 64-byte aligned; null: allocated for the call.
+  std::size_t workspace_bytes = 0;  ///< At least the plan's workspace_bytes(), if there is a workspace.
 };
 
 namespace detail {
@@ -80,6 +80,7 @@ status with_c_args(const problem& p, Use use) noexcept {
 /// if you like (each run with its own workspace). It keeps no reference to what it was made from.
 class plan {
  public:
+  /// Errors: invalid_argument naming q, k, v, out, lse or an option; out_of_memory; the context's.
   plan(const context& ctx, const problem& p) noexcept {
     status_ = ctx ? detail::with_c_args(p,
                                         [&](const tril_attention_args& args) {
@@ -91,12 +92,16 @@ class plan {
                   : ctx.status();
   }
 
+  /// Why it could not be made; true after success.
   const tril::status& status() const noexcept { return status_; }
+  /// Whether it could be made.
   explicit operator bool() const noexcept { return static_cast<bool>(status_); }
 
   /// Exactly the bytes a run uses; with a workspace of that size it allocates nothing.
   std::size_t workspace_bytes() const noexcept { return raw_ ? tril_plan_workspace_bytes(raw_.get()) : 0; }
 
+  /// Errors: invalid_argument naming q, k, v, out, lse or workspace; out_of_memory; executor_failed; why the
+  /// plan could not be made.
   tril::status run(const run_data& data) const noexcept {
     if (!raw_) return status_;
     const tril_attention_data c = detail::c_data(data);
@@ -104,9 +109,12 @@ class plan {
   }
 
   /// For engines with their own threads: stages in order, a barrier after each; within a stage tasks in any
-  /// order; `worker` in [0, context threads) names the calling thread's scratch.
+  /// order.
   int64_t stages() const noexcept { return raw_ ? tril_plan_stages(raw_.get()) : 0; }
+  /// The tasks of a stage.
   int64_t tasks(int64_t stage) const noexcept { return raw_ ? tril_plan_tasks(raw_.get(), stage) : 0; }
+  /// Runs a task on the calling thread, whose scratch `worker` names, in [0, context threads): no two tasks at
+  /// work at once share it. All tasks of a run have the same data, with a workspace.
   tril::status run_task(int64_t stage, int64_t task, int worker, const run_data& data) const noexcept {
     if (!raw_) return status_;
     const tril_attention_data c = detail::c_data(data);
