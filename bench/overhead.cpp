@@ -4,6 +4,7 @@
 ///   overhead_plan  making a plan
 ///   overhead_run   running it, with a workspace at hand
 
+#include <algorithm>
 #include <vector>
 
 #include "support/attention_case.hpp"
@@ -13,16 +14,17 @@ namespace {
 
 constexpr int samples = 31;
 
-/// Times `call`, often enough that the clock does not matter, beside the textbook loop on the same rows.
+/// Times `call`, repeated for as long as the clock needs to be sure, beside the textbook loop on the same rows.
 template <class Call>
 void measure(benchmark::State& state, const attention_case& c, Call call) {
-  constexpr int calls = 200;
+  const double start = now();
+  if (!call()) return state.SkipWithError("the call failed");
+  const int calls = std::clamp(static_cast<int>(500e-6 / (now() - start)), 1, 200);
   std::vector<double> times, speedups;
   for (auto _ : state) {
     const double naive_seconds = c.flops() / c.naive_rate();
     const double begin = now();
-    for (int i = 0; i < calls; ++i)
-      if (!call()) return state.SkipWithError("the call failed");
+    for (int i = 0; i < calls; ++i) (void)call();
     times.push_back((now() - begin) / calls);
     state.SetIterationTime(times.back());
     speedups.push_back(naive_seconds / times.back());

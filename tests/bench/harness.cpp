@@ -128,6 +128,8 @@ TEST_CASE("A median is the middle one, or the mean of the middle two") {
 TEST_CASE("Names say what is measured, where") {
   const setting s = {{.name = "qwen3-0.6b", .model = *tool::find_preset("qwen3-0.6b")}, 2048, 1, "avx512"};
   CHECK(s.name("prefill") == "prefill/f32/qwen3-0.6b/2048/1/avx512");
+  CHECK(s.rows() == 2048);
+  CHECK(setting{{.name = "", .model = small, .chunk = 512}, 2048, 1, "scalar"}.rows() == 512);
   CHECK(preset_shapes().size() == 10);
 }
 

@@ -168,6 +168,9 @@ class Cost(ToolTest):
         self.assertEqual(call["kv_bytes"], 3 * 2 * 20 * (10 + 4) * 4)
         windowed = self.cost(*shape, "--window", "3,-1")["calls"]
         self.assertEqual([c["visible_pairs"] for c in windowed], [18 * (1 + 2 + 3 + 4 * 5), 18 * 4])
+        chunk, decode = self.cost(*shape, "--keys", 20)["calls"]
+        self.assertEqual((chunk["rows"], chunk["keys"], decode["rows"], decode["keys"]), (8, 20, 1, 20))
+        self.assertEqual([c["visible_pairs"] for c in (chunk, decode)], [18 * sum(range(13, 21)), 18 * 20])
 
     def test_times_are_counts_over_limits(self):
         report = self.cost("--preset", "gpt-2", "--tokens", 64, "--isa", "scalar", "--threads", 1)
