@@ -51,8 +51,8 @@ struct decode_case {
   }
 
   context ctx;
-  std::vector<float> q, out;
-  std::vector<std::vector<float>> k, v;
+  elements q, out;
+  std::vector<elements> k, v;
   problem shape;
   std::unique_ptr<tril::plan> plan;
   aligned_bytes workspace;

@@ -39,8 +39,8 @@ void measure(benchmark::State& state, const kernel_table& kernels, double flops,
 
 /// Data that suits every kernel.
 struct arena {
-  std::vector<float> floats = normal_values(std::size_t{1} << 20, 7);
-  std::vector<float> to = std::vector<float>(std::size_t{1} << 20);
+  elements floats = normal_values(std::size_t{1} << 20, 7);
+  elements to = elements(std::size_t{1} << 20);
 
   const float* at(std::int64_t offset) const { return floats.data() + offset; }
 };

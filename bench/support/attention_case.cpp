@@ -5,7 +5,7 @@
 namespace tril::bench {
 namespace {
 
-std::size_t elements(const layout& l) {
+std::size_t count_of(const layout& l) {
   return static_cast<std::size_t>(l.extents[0] * l.extents[1] * l.extents[2] * l.extents[3]);
 }
 
@@ -29,10 +29,10 @@ attention_case::attention_case(const setting& s)
       takes_(cost_of(shape_)),
       plan_(ctx_, shape_),
       workspace_(allocate_aligned(plan_.workspace_bytes())) {
-  q_ = normal_values(elements(shape_.q), 1);
-  k_ = normal_values(elements(shape_.kv.k), 2);
-  v_ = normal_values(elements(shape_.kv.v), 3);
-  out_.resize(elements(shape_.out));
+  q_ = normal_values(count_of(shape_.q), 1);
+  k_ = normal_values(count_of(shape_.kv.k), 2);
+  v_ = normal_values(count_of(shape_.kv.v), 3);
+  out_.resize(count_of(shape_.out));
   data_ = {.q = q_.data(),
            .kv = {k_.data(), v_.data()},
            .out = out_.data(),

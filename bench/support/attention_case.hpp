@@ -35,7 +35,7 @@ class attention_case {
  private:
   context ctx_;
   std::string isa_;
-  std::vector<float> q_, k_, v_, out_;
+  elements q_, k_, v_, out_;
   problem shape_;
   cost takes_;
   plan plan_;

@@ -48,13 +48,13 @@ void for_each_setting(const std::vector<shape>& shapes, const std::vector<std::i
 
 const contract::kernel_table& kernels_of(std::string_view isa) { return *dispatch::find(isa)->kernels; }
 
-std::vector<float> normal_values(std::size_t count, unsigned seed) {
+elements normal_values(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   // A period that is a prime number of values: long enough to look random, quick to make.
   std::vector<float> period(65521);
   for (float& x : period) x = normal(generator);
-  std::vector<float> values(count);
+  elements values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = period[i % period.size()];
   return values;
 }

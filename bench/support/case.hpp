@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/arena.hpp"
 #include "support/limits.hpp"
 #include "tril/presets.hpp"
 #include "tril/tril.hpp"
@@ -46,7 +47,7 @@ void for_each_setting(const std::vector<shape>& shapes, const std::vector<std::i
 const contract::kernel_table& kernels_of(std::string_view isa);
 
 /// Normally distributed values of unit variance. Every page is written.
-std::vector<float> normal_values(std::size_t count, unsigned seed);
+elements normal_values(std::size_t count, unsigned seed);
 
 /// Registers a benchmark that measures its own time. `samples` is how often: each sample has a probe of the
 /// limits beside it, which takes longer than many a kernel.

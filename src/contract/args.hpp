@@ -11,13 +11,14 @@ namespace tril::contract {
 
 /// One query row: all that a kernel needs to compute it, whichever head or sequence it belongs to.
 struct query_row {
-  const void* q;          // [dim]
-  void* out;              // [value_dim]
-  float* lse;             // one value, or null
-  const float* bias;      // [keys of the sequence], added to the scores; or null
-  std::int64_t position;  // among the keys of its sequence; for ALiBi
-  float slope;            // ALiBi; used when the block has_slopes
-  float sink;             // sink logit; -inf: none
+  const void* q;                 // [dim]
+  void* out;                     // [value_dim]
+  float* lse;                    // one value, or null
+  const float* bias;             // [keys of the sequence], added to the scores; or null
+  std::int64_t position;         // among the keys of its sequence; for ALiBi
+  float slope;                   // ALiBi; used when the block has_slopes
+  float sink;                    // sink logit; -inf: none
+  const void* next_q = nullptr;  // queries in this place of the block that comes next: a hint
 };
 
 /// The rows that go through a kernel together, and what is the same for all of them.
@@ -46,8 +47,9 @@ struct key_panel {
 /// The panels of one split that some row of the block sees, ascending.
 struct split_args {
   const key_panel* panels;
-  std::int32_t count;      // 1 ... 16
-  std::int64_t first_key;  // of the split, in its sequence; for bias and ALiBi
+  std::int32_t count;            // 1 ... 16
+  std::int64_t first_key;        // of the split, in its sequence; for bias and ALiBi
+  const void* next_k = nullptr;  // K panels of the next split, one behind another; null after the last: a hint
 };
 
 /// Up to 16 keys of the split at hand as they lie in memory, one pointer per row of K and of V.
@@ -71,8 +73,9 @@ struct view_args {
 struct pack_args {
   const void* const* rows;  // [count]
   std::int32_t count;
-  std::int32_t extent;  // dim or value_dim
-  void* panel;          // out: the packed panel
+  std::int32_t extent;                // dim or value_dim
+  void* panel;                        // out: the packed panel
+  const void* const* next = nullptr;  // [panel_keys] rows that will be packed next: a hint
 };
 
 /// Score tile, as tests and benchmarks call it: scores[row][16 panel + lane] = <q_row, k_lane>.

@@ -4,6 +4,10 @@
 #include <cstdlib>
 #include <memory>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace tril {
 
 inline constexpr std::size_t cache_line = 64;
@@ -13,11 +17,19 @@ struct free_aligned {
 };
 using aligned_bytes = std::unique_ptr<std::byte[], free_aligned>;
 
-/// Memory on a cache line, or null.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// Memory on a cache line, or null. Large pieces ask for huge pages: every block of rows walks through all packed
+/// panels, and each of 64 columns of values is a small page to look up.
 inline aligned_bytes allocate_aligned(std::size_t bytes) noexcept {
-  const std::size_t rounded = (bytes + cache_line - 1) / cache_line * cache_line;
+  const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
+  const std::size_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
   if (rounded < bytes) return nullptr;
-  return aligned_bytes(static_cast<std::byte*>(std::aligned_alloc(cache_line, rounded ? rounded : cache_line)));
+  void* p = std::aligned_alloc(alignment, rounded);
+#if defined(__linux__)
+  if (p && alignment == huge_page) madvise(p, rounded, MADV_HUGEPAGE);  // a wish
+#endif
+  return aligned_bytes(static_cast<std::byte*>(p));
 }
 
 }  // namespace tril

@@ -17,12 +17,41 @@ scratch_layout::scratch_layout(std::size_t block_bytes, std::int32_t block_rows)
   bytes = layout.bytes();
 }
 
-block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const plan::attend_task& task,
+namespace {
+
+/// The queries of a task one after another, all heads of a token before the next token's; then null.
+class query_walk {
+ public:
+  query_walk(const plan::problem& p, const task_of_unit* of, const pointers& at) : p_(p), of_(of), at_(at) {}
+
+  const std::byte* next() {
+    if (of_ == nullptr || token_ == of_->task.rows) return nullptr;
+    const std::int64_t head = of_->unit.kv_head * p_.group() + of_->task.first_head + head_;
+    const std::byte* q = address(at_.q, p_.q, of_->unit.sequence, of_->task.first_row + token_, head);
+    if (++head_ == of_->task.heads) {
+      head_ = 0;
+      ++token_;
+    }
+    return q;
+  }
+
+ private:
+  const plan::problem& p_;
+  const task_of_unit* of_;
+  const pointers& at_;
+  std::int64_t token_ = 0, head_ = 0;
+};
+
+}  // namespace
+
+block_of_rows gather_rows(const plan::problem& p, const task_of_unit& here, const task_of_unit* next,
                           const scratch_layout& layout, std::byte* scratch, const pointers& at) {
+  const auto& [task, u] = here;
   const plan::sequence& s = p.sequences[static_cast<std::size_t>(u.sequence)];
   auto* rows = reinterpret_cast<contract::query_row*>(scratch + layout.rows);
   auto* seen = reinterpret_cast<plan::interval*>(scratch + layout.intervals);
   auto* lse = reinterpret_cast<std::byte*>(at.lse);
+  query_walk ahead(p, next, at);
   std::size_t count = 0;
   for (std::int64_t row = task.first_row; row < task.first_row + task.rows; ++row) {
     const plan::interval keys = plan::visible_keys(p.window, s.first_position + row, s.keys);
@@ -37,6 +66,7 @@ block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const pla
           .position = s.first_position + row,
           .slope = 0.0f,
           .sink = numeric::negative_infinity,
+          .next_q = ahead.next(),
       };
     }
   }

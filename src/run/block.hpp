@@ -27,7 +27,14 @@ struct block_of_rows {
   std::uint16_t* masks;
 };
 
-block_of_rows gather_rows(const plan::problem& p, const plan::unit& u, const plan::attend_task& task,
+/// A task, and the unit that it belongs to.
+struct task_of_unit {
+  const plan::attend_task& task;
+  const plan::unit& unit;
+};
+
+/// `next`: the task that this worker will probably take next, or null.
+block_of_rows gather_rows(const plan::problem& p, const task_of_unit& here, const task_of_unit* next,
                           const scratch_layout& layout, std::byte* scratch, const pointers& at);
 
 /// One split of one unit.

@@ -72,8 +72,8 @@ void decode::run_task(std::int64_t stage, std::int64_t task, int worker, const p
 block_of_rows decode::rows_of(std::int32_t unit, std::byte* scratch, const pointers& at) const {
   const plan::unit& u = unit_at(unit);
   const std::int64_t rows = problem_.sequences[static_cast<std::size_t>(u.sequence)].rows;
-  return gather_rows(problem_, u, {unit, 0, static_cast<std::int32_t>(problem_.group()), 0, rows}, scratch_, scratch,
-                     at);
+  const plan::attend_task all = {unit, 0, static_cast<std::int32_t>(problem_.group()), 0, rows};
+  return gather_rows(problem_, {all, u}, nullptr, scratch_, scratch, at);
 }
 
 float* decode::state(std::int32_t unit, std::int64_t split, const pointers& at) const {

@@ -32,7 +32,7 @@ class prefill final : public work {
 
  private:
   void pack(const plan::pack_task& task, const pointers& at) const;
-  void attend(const plan::attend_task& task, int worker, const pointers& at) const;
+  void attend(const plan::wave& w, std::size_t task, int worker, const pointers& at) const;
   void attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split, const pointers& at) const;
 
   /// Offsets of a unit's packed panels in the workspace; each wave starts again at the front.
@@ -79,7 +79,7 @@ void prefill::run_task(std::int64_t stage, std::int64_t task, int worker, const 
   if (stage % 2 == 0)
     pack(w.pack[i], at);
   else
-    attend(w.attend[i], worker, at);
+    attend(w, i, worker, at);
 }
 
 void prefill::pack(const plan::pack_task& task, const pointers& at) const {
@@ -90,21 +90,29 @@ void prefill::pack(const plan::pack_task& task, const pointers& at) const {
   for (std::int64_t panel = task.first_panel; panel < task.first_panel + task.panels; ++panel) {
     const std::int64_t first_key = (u.first_panel + panel) * panel_keys;
     const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - first_key));
-    const void* rows[panel_keys];
+    const bool more = panel + 1 < task.first_panel + task.panels && first_key + 2 * panel_keys <= keys;
+    const void *rows[panel_keys], *next[panel_keys];
     k_at.rows(first_key, count, rows);
+    if (more) k_at.rows(first_key + panel_keys, panel_keys, next);
     kernels_.pack_k({rows, count, static_cast<std::int32_t>(problem_.dim),
-                     at.workspace + packed.k + panel * k_panel_bytes(problem_)});
+                     at.workspace + packed.k + panel * k_panel_bytes(problem_), more ? next : nullptr});
     v_at.rows(first_key, count, rows);
-    const bool finite = kernels_.pack_v({rows, count, static_cast<std::int32_t>(problem_.value_dim),
-                                         at.workspace + packed.v + panel * v_panel_bytes(problem_)});
+    if (more) v_at.rows(first_key + panel_keys, panel_keys, next);
+    const bool finite =
+        kernels_.pack_v({rows, count, static_cast<std::int32_t>(problem_.value_dim),
+                         at.workspace + packed.v + panel * v_panel_bytes(problem_), more ? next : nullptr});
     at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] = std::byte{finite};
   }
 }
 
-void prefill::attend(const plan::attend_task& task, int worker, const pointers& at) const {
+void prefill::attend(const plan::wave& w, std::size_t index, int worker, const pointers& at) const {
+  const plan::attend_task& task = w.attend[index];
   const plan::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
   std::byte* scratch = at.workspace + scratch_offset_ + scratch_.bytes * static_cast<std::size_t>(worker);
-  const block_of_rows rows = gather_rows(problem_, u, task, scratch_, scratch, at);
+  // Workers take tasks in turn.
+  const std::size_t guess = std::min(index + static_cast<std::size_t>(workers_), w.attend.size() - 1);
+  const task_of_unit next = {w.attend[guess], schedule_.units[static_cast<std::size_t>(w.attend[guess].unit)]};
+  const block_of_rows rows = gather_rows(problem_, {task, u}, &next, scratch_, scratch, at);
 
   kernels_.begin_rows(rows.block);
   for (std::int64_t split = rows.any.first / split_keys; split * split_keys < rows.any.last; ++split)
@@ -132,7 +140,11 @@ void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::i
                  .slot = slot,
                  .v_finite = at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] != std::byte{0}};
   }
-  if (view.count > 0) kernels_.attend_split(rows.block, {panels, view.count, split * split_keys});
+  const std::int64_t next = (split + 1) * contract::panels_per_split - u.first_panel;
+  const bool last = (split + 1) * split_keys >= rows.any.last;
+  if (view.count > 0)
+    kernels_.attend_split(rows.block, {panels, view.count, split * split_keys,
+                                       last ? nullptr : at.workspace + packed.k + next * k_panel_bytes(problem_)});
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 struct isa {
   static constexpr const char* name = "avx512";
   static constexpr contract::tile_sizes tiles = {
-      .block_rows = 48, .qk_rows = 12, .qk_panels = 2, .pv_rows = 6, .pv_columns = 64};
+      .block_rows = 96, .qk_rows = 12, .qk_panels = 2, .pv_rows = 6, .pv_columns = 64};
 };
 
 }  // namespace

@@ -59,6 +59,7 @@ struct block_state {
   float* out;        // [block_rows][padded columns]: O, not yet divided
   float* max;        // [state_rows]: M
   float* sum;        // [state_rows]: L
+  bool* started;     // whether out holds anything yet
   float* split_max;  // [state_rows]: m of the split at hand
   float* split_sum;  // [state_rows]: l of the split at hand
   float* keep;       // [state_rows]: a, the factor of what came before
@@ -68,7 +69,7 @@ struct block_state {
 };
 
 constexpr std::int64_t block_floats(std::int64_t dim, std::int64_t value_dim) {
-  return tiles.block_rows * (dim + split_keys + padded_columns(value_dim)) + 6 * state_rows + width;
+  return tiles.block_rows * (dim + split_keys + padded_columns(value_dim)) + 6 * state_rows + panel_keys + width;
 }
 
 constexpr std::int64_t view_floats(std::int64_t dim, std::int64_t value_dim) {
@@ -87,6 +88,7 @@ inline block_state state_of(const contract::row_block& block) {
   s.out = take(tiles.block_rows * padded_columns(block.value_dim));
   s.max = take(state_rows);
   s.sum = take(state_rows);
+  s.started = reinterpret_cast<bool*>(take(panel_keys));
   s.split_max = take(state_rows);
   s.split_sum = take(state_rows);
   s.keep = take(state_rows);

@@ -104,7 +104,7 @@ inline void score_tile(const contract::row_block& block, const block_state& s, c
   for (int p = 0; p < count;) {
     int end = p;
     while (end < count && visible(end)) ++end;
-    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys);
+    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, nothing_ahead{k + p});
     p = end + 1;
   }
 }
@@ -117,7 +117,7 @@ inline void score_views(const contract::row_block& block, const block_state& s, 
     const int count = split.count - first < view_panels ? split.count - first : view_panels;
     for (int p = 0; p < count; ++p) {
       const contract::view_panel& panel = split.panels[first + p];
-      transpose_panel({panel.k, panel.count, block.dim, const_cast<void*>(k[p])}, rows_after_keys(split, first + p));
+      pack_k({panel.k, panel.count, block.dim, const_cast<void*>(k[p]), rows_after_keys(split, first + p)});
     }
     for (int tile = 0; tile < range.count; ++tile) score_tile(block, s, split, tile * range.rows, k, first, count);
   }
@@ -134,6 +134,7 @@ inline void attend_views(const contract::row_block& block, const contract::view_
   for (int row = 0; row < block.count; ++row)
     row_has_excluded[row] = any_excluded(s.scores + std::int64_t{row} * split_keys, split.count);
   fold_split(s);
+  start_outputs(block, s);
 
   const std::int64_t columns = padded_columns(block.value_dim);
   const std::int64_t outputs = block.count * columns;

@@ -29,6 +29,13 @@ inline void fold_split(const block_state& s) {
   }
 }
 
+/// Outputs of zero, where no split has left any.
+inline void start_outputs(const contract::row_block& block, const block_state& s) {
+  if (*s.started) return;
+  *s.started = true;
+  std::memset(s.out, 0, sizeof(float) * static_cast<std::size_t>(block.count * padded_columns(block.value_dim)));
+}
+
 /// One row of outputs joined with those of a split: O = fma(O, a, RN(o b)).
 inline void fold_outputs(const block_state& s, int row, std::int64_t columns, const float* split_out) {
   float* out = s.out + row * columns;
@@ -42,6 +49,7 @@ inline std::int64_t saved_row_floats(const contract::row_block& block) { return 
 
 inline void save_rows(const contract::row_block& block, float* to) {
   const block_state s = state_of(block);
+  start_outputs(block, s);
   const std::int64_t columns = padded_columns(block.value_dim);
   for (int row = 0; row < block.count; ++row, to += saved_row_floats(block)) {
     to[0] = s.max[row];
@@ -58,6 +66,7 @@ inline void fold_rows(const contract::row_block& block, const float* from) {
     s.split_max[row] = from[row * row_floats];
     s.split_sum[row] = from[row * row_floats + 1];
   }
+  start_outputs(block, s);
   fold_split(s);
   for (int row = 0; row < block.count; ++row) fold_outputs(s, row, columns, from + row * row_floats + 2);
 }

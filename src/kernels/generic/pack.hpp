@@ -42,24 +42,24 @@ alignas(64) inline constexpr float zeros[contract::max_dim] = {};
     for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i][c] * scale;
 }
 
-/// Rows of keys to one K panel; `ahead` is null or has 16 rows that will be read next.
-inline void transpose_panel(const contract::pack_args& args, const void* const* ahead) {
+/// Rows of keys to one K panel.
+inline void pack_k(const contract::pack_args& args) {
   float* panel = static_cast<float*>(args.panel);
   for (int first = 0; first < panel_keys; first += width) {
     const float* rows[width];
     for (int i = 0; i < width; ++i)
       rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : zeros;
-    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys, ahead ? ahead + first : nullptr);
+    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys, args.next ? args.next + first : nullptr);
   }
 }
-
-inline void pack_k(const contract::pack_args& args) { transpose_panel(args, nullptr); }
 
 /// Rows of values to one V panel, columns padded with zeros. Returns whether all values are finite.
 inline bool pack_v(const contract::pack_args& args) {
   float* panel = static_cast<float*>(args.panel);
   const int columns = static_cast<int>(padded_columns(args.extent));
-  bool finite = true;
+  // Zeros as long as all values are finite: inf - inf and NaN - NaN are NaN.
+  vec zero = broadcast(0.0f);
+  float zero_of_rest = 0.0f;
   for (int first = 0; first < columns; first += column_panel) {
     const int panel_width = static_cast<int>(contract::v_column_panel_width(args.extent, first));
     float* to = panel + contract::v_offset(args.extent, 0, first);
@@ -69,17 +69,19 @@ inline bool pack_v(const contract::pack_args& args) {
       int c = 0;
       for (; c + width <= valid; c += width) {
         const vec x = load(from + c);
-        finite &= all(equal(x - x, broadcast(0.0f)));  // inf - inf and NaN - NaN are NaN
+        zero = zero + (x - x);
+        if (args.next && (first + c) % line_floats == 0)
+          prefetch_line(static_cast<const float*>(args.next[key]) + first + c);
         store(to + c, x);
       }
       for (; c < panel_width; ++c) {
         const float x = c < valid ? from[c] : 0.0f;
-        finite &= x - x == 0.0f;
+        zero_of_rest += x - x;
         to[c] = x;
       }
     }
   }
-  return finite;
+  return all(equal(zero, broadcast(0.0f))) && zero_of_rest == 0.0f;
 }
 
 /// Scaled queries, [score tile][dim][row of the tile], so that the broadcasts of a tile are sequential. Rows

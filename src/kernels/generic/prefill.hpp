@@ -19,9 +19,7 @@ inline void begin_rows(const contract::row_block& block) {
     s.split_max[i] = numeric::negative_infinity;
     s.split_sum[i] = 0.0f;
   }
-  const tile_range range = score_tiles(block);
-  const std::int64_t outputs = range.rows * range.count * padded_columns(block.value_dim);
-  for (std::int64_t i = 0; i < outputs; ++i) s.out[i] = 0.0f;
+  *s.started = false;
 }
 
 /// The panels of a split that some row of one score tile sees.
@@ -53,27 +51,40 @@ inline void hide_panel(float* scores, const std::uint16_t* masks, int rows) {
   for (int row = 0; row < rows; ++row) hide(scores + row * split_keys, masks[row]);
 }
 
-inline void attend_split(const contract::row_block& block, const contract::split_args& split) {
-  const block_state s = state_of(block);
+/// Scores of a split, hidden where a row does not look, and made weights; what each tile of rows saw goes to `lists`.
+inline void weigh_split(const contract::row_block& block, const block_state& s, const contract::split_args& split,
+                        tile_panels* lists) {
   const tile_range range = score_tiles(block);
-  tile_panels lists[max_score_tiles];
+  const values_ahead values(block, range);
   for (int tile = 0; tile < range.count; ++tile) {
     const int first_row = tile * range.rows;
     const int rows = block.count - first_row < range.rows ? block.count - first_row : range.rows;
     const tile_panels& list = lists[tile] = panels_of(split, first_row, rows);
     float* scores = s.scores + std::int64_t{first_row} * split_keys;
-    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores);
+    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores,
+       [&](int p, int count) { return values.of(tile, list.v[p], count, block.dim); });
     for (int p = 0; p < list.count; ++p)
       if (list.row_masks[p]) hide_panel(scores + p * panel_keys, list.row_masks[p], rows);
     const auto softmax_of_tile = list.v_finite ? softmax<false> : softmax<true>;
     softmax_of_tile(scores, rows, list.count, s.split_max + first_row, s.split_sum + first_row);
   }
+}
+
+inline void attend_split(const contract::row_block& block, const contract::split_args& split) {
+  const block_state s = state_of(block);
+  const tile_range range = score_tiles(block);
+  tile_panels lists[max_score_tiles];
+  weigh_split(block, s, split, lists);
   fold_split(s);
+  const bool first = !*s.started;
+  *s.started = true;
+  rows_ahead ahead(block, split, range.count * pv_tiles(range.rows, block.value_dim));
   for (int tile = 0; tile < range.count; ++tile) {
     const int row = tile * range.rows;
-    if (lists[tile].count > 0)
-      pv(range.rows, s.scores + std::int64_t{row} * split_keys, lists[tile].v, lists[tile].count, lists[tile].v_finite,
-         block.value_dim, s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim));
+    const tile_panels& list = lists[tile];
+    if (list.count > 0 || first)
+      pv(range.rows, s.scores + std::int64_t{row} * split_keys, list.v, list.count, list.v_finite, block.value_dim,
+         s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim), first, ahead);
   }
 }
 
@@ -89,6 +100,7 @@ inline void divide_row(const float* acc, float sum, float* out, int value_dim) {
 /// Sink, division, one rounding to the output type.
 inline void finish_rows(const contract::row_block& block) {
   const block_state s = state_of(block);
+  start_outputs(block, s);
   for (int i = 0; i < block.count; ++i) {
     const contract::query_row& row = block.rows[i];
     float* acc = s.out + i * padded_columns(block.value_dim);

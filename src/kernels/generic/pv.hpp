@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/generic/block.hpp"
+#include "kernels/generic/ahead.hpp"
 
 namespace tril::TRIL_ISA {
 namespace {
@@ -9,16 +9,19 @@ namespace {
 /// earlier splits left: O = fma(O, keep, RN(o * take)). Rows of weights are split_keys apart.
 template <int Rows, int Columns>
 [[gnu::noinline]] void pv_tile(const float* weights, const float* const* v, int panels, std::int64_t v_row,
-                               const float* keep, const float* take, float* out, std::int64_t out_row) {
+                               const float* keep, const float* take, float* out, std::int64_t out_row, bool first,
+                               const char* const* pieces, std::int64_t piece_step) {
   constexpr int vecs = Columns / width;
   vec sum[Rows][vecs];
   TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
   for (int p = 0; p < panels; ++p) {
     const float* values = v[p];
     const float* w = weights + p * panel_keys;
+    trickle ahead = {pieces[p], piece_step};
     TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key, values += v_row) {
       vec value[vecs];
       TRIL_UNROLL for (int i = 0; i < vecs; ++i) value[i] = load(values + i * width);
+      ahead.step();
       TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
         const vec weight = broadcast(w[row * split_keys + key]);
         TRIL_UNROLL for (int i = 0; i < vecs; ++i) sum[row][i] = fma(weight, value[i], sum[row][i]);
@@ -27,7 +30,8 @@ template <int Rows, int Columns>
   }
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < vecs; ++i) {
     float* at = out + row * out_row + i * width;
-    store(at, fma(load(at), broadcast(keep[row]), sum[row][i] * broadcast(take[row])));
+    const vec taken = sum[row][i] * broadcast(take[row]);
+    store(at, first ? taken : fma(load(at), broadcast(keep[row]), taken));
   }
 }
 
@@ -35,7 +39,8 @@ template <int Rows, int Columns>
 /// be evaluated for a key that the row does not see.
 template <int Rows, int Columns>
 [[gnu::noinline]] void pv_tile_careful(const float* weights, const float* const* v, int panels, std::int64_t v_row,
-                                       const float* keep, const float* take, float* out, std::int64_t out_row) {
+                                       const float* keep, const float* take, float* out, std::int64_t out_row,
+                                       bool first, const char* const*, std::int64_t) {
   for (int row = 0; row < Rows; ++row)
     for (int c = 0; c < Columns; c += width) {
       vec sum = broadcast(0.0f);
@@ -45,7 +50,8 @@ template <int Rows, int Columns>
         sum = fma(broadcast(weight), load(v[key / panel_keys] + key % panel_keys * v_row + c), sum);
       }
       float* at = out + row * out_row + c;
-      store(at, fma(load(at), broadcast(keep[row]), sum * broadcast(take[row])));
+      const vec taken = sum * broadcast(take[row]);
+      store(at, first ? taken : fma(load(at), broadcast(keep[row]), taken));
     }
 }
 
@@ -74,9 +80,17 @@ inline void for_column_tiles(std::int64_t value_dim, Use use) {
   }
 }
 
+/// How many P.V tiles the rows of one score tile take.
+inline int pv_tiles(int rows, std::int64_t value_dim) {
+  int count = 0;
+  for_column_tiles(value_dim, [&]<int Columns>(std::int64_t) { count += rows / value_tile_rows(rows); });
+  return count;
+}
+
 /// All columns of the rows of one score tile. `v` addresses the V panels.
+template <class Ahead>
 inline void pv(int rows, const float* weights, const void* const* v, int panels, bool all_finite,
-               std::int64_t value_dim, const float* keep, const float* take, float* out) {
+               std::int64_t value_dim, const float* keep, const float* take, float* out, bool first, Ahead&& ahead) {
   const std::int64_t columns = padded_columns(value_dim);
   with_tile_rows(rows, [&]<int TileRows>() {
     constexpr int Rows = value_tile_rows(TileRows);
@@ -86,7 +100,8 @@ inline void pv(int rows, const float* weights, const void* const* v, int panels,
       const auto tile = all_finite ? pv_tile<Rows, Columns> : pv_tile_careful<Rows, Columns>;
       const std::int64_t v_row = contract::v_column_panel_width(value_dim, c);
       for (int row = 0; row < TileRows; row += Rows)
-        tile(weights + row * split_keys, from, panels, v_row, keep + row, take + row, out + row * columns + c, columns);
+        tile(weights + row * split_keys, from, panels, v_row, keep + row, take + row, out + row * columns + c, columns,
+             first, ahead.pieces(panels), ahead.step());
     });
   });
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "kernels/generic/block.hpp"
+#include "kernels/generic/ahead.hpp"
 
 namespace tril::TRIL_ISA {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 /// the dimensions in ascending order. A function of its own, because inlined into a larger one it loses its
 /// register allocation.
 template <int Rows, int Panels>
-[[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores) {
+[[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores, trickle ahead) {
   constexpr int per_panel = panel_keys / width;
   vec sum[Rows][Panels * per_panel];
   TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
@@ -20,6 +20,7 @@ template <int Rows, int Panels>
     vec keys[Panels * per_panel];
     TRIL_UNROLL for (int p = 0; p < Panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i)
         keys[p * per_panel + i] = load(panel[p] + c * panel_keys + i * width);
+    if constexpr (Rows == tiles.qk_rows) ahead.step();  // the small tiles of decoding have no register to spare
     TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
       const vec query = broadcast(q[c * Rows + row]);
       TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i) sum[row][i] = fma(query, keys[i], sum[row][i]);
@@ -37,13 +38,17 @@ constexpr int score_tile_panels(int rows) {
   return panels < 1 ? 1 : panels < view_panels ? panels : view_panels;
 }
 
-/// Scores of one tile of `rows` rows against `panels` panels, panel i in columns 16 i ....
-inline void qk(int rows, const float* q, const void* const* k, int panels, std::int64_t dim, float* scores) {
+/// Scores of one tile of `rows` rows against `panels` panels, panel i in columns 16 i .... `ahead(p, count)` is what
+/// to ask for while those of panels p ... p + count - 1 are computed.
+template <class Ahead>
+inline void qk(int rows, const float* q, const void* const* k, int panels, std::int64_t dim, float* scores,
+               Ahead ahead) {
   with_tile_rows(rows, [&]<int Rows>() {
     constexpr int at_once = score_tile_panels(Rows);
     int p = 0;
-    for (; p + at_once <= panels; p += at_once) qk_tile<Rows, at_once>(q, k + p, dim, scores + p * panel_keys);
-    for (; p < panels; ++p) qk_tile<Rows, 1>(q, k + p, dim, scores + p * panel_keys);
+    for (; p + at_once <= panels; p += at_once)
+      qk_tile<Rows, at_once>(q, k + p, dim, scores + p * panel_keys, ahead(p, at_once));
+    for (; p < panels; ++p) qk_tile<Rows, 1>(q, k + p, dim, scores + p * panel_keys, ahead(p, 1));
   });
 }
 

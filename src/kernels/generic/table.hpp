@@ -23,7 +23,7 @@ void exp_alone(float* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += width) store(x + i, exp32(load(x + i)));
 }
 void qk_alone(const contract::qk_args& args) {
-  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores);
+  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores, nothing_ahead{args.k});
 }
 void softmax_alone(contract::softmax_args& args) { softmax<false>(args.scores, 1, args.panels, &args.max, &args.sum); }
 void pv_alone(const contract::pv_args& args) {
@@ -32,7 +32,8 @@ void pv_alone(const contract::pv_args& args) {
     keep[row] = 0.0f;
     take[row] = 1.0f;
   }
-  pv(tiles.qk_rows, args.weights, args.v, args.panels, true, tiles.pv_columns, keep, take, args.out);
+  pv(tiles.qk_rows, args.weights, args.v, args.panels, true, tiles.pv_columns, keep, take, args.out, true,
+     nothing_ahead{args.v});
 }
 
 }  // namespace
