@@ -70,7 +70,7 @@ double limits::flops(bool many_chains) const {
   for (auto& a : args) a = {.steps = 100'000, .many = many_chains, .flops = 0, .result = 0};
   const double seconds = together([&](int thread) { kernels_.peak(args[static_cast<std::size_t>(thread)]); });
   double flops = 0;
-  for (const auto& a : args) flops += a.result == 0.5f ? 0 : a.flops;  // the chains end near 1 x their number
+  for (const auto& a : args) flops += a.result == 0.5f ? 0 : a.flops;  // never, but the compiler cannot know
   return flops / seconds;
 }
 

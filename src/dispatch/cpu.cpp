@@ -55,6 +55,8 @@ bool has_avx512(const x86_facts& facts) noexcept {
 bool supports_sse42() noexcept { return has_sse42(read_x86_facts()); }
 bool supports_avx2() noexcept { return has_avx2(read_x86_facts()); }
 bool supports_avx512() noexcept { return has_avx512(read_x86_facts()); }
+#elif defined(__aarch64__)
+bool supports_neon() noexcept { return true; }  // part of the architecture's floor
 #endif
 
 }  // namespace tril::dispatch

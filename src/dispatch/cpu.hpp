@@ -28,5 +28,6 @@ bool supports_scalar() noexcept;
 bool supports_sse42() noexcept;
 bool supports_avx2() noexcept;
 bool supports_avx512() noexcept;
+bool supports_neon() noexcept;
 
 }  // namespace tril::dispatch

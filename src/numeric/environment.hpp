@@ -25,12 +25,13 @@ class environment {
 #elif defined(__aarch64__)
   using word = std::uint64_t;
   static constexpr word standard = 0;  // FPCR
+  // The clobbers keep loads, stores and calls where they are written: between the one and the other.
   static word read() noexcept {
     word value;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(value));
+    __asm__ volatile("mrs %0, fpcr" : "=r"(value) : : "memory");
     return value;
   }
-  static void write(word value) noexcept { __asm__ volatile("msr fpcr, %0" : : "r"(value)); }
+  static void write(word value) noexcept { __asm__ volatile("msr fpcr, %0" : : "r"(value) : "memory"); }
 #else
 #error "tril needs to know how to set this processor's rounding and subnormal modes"
 #endif

@@ -32,12 +32,13 @@ class executor {
   virtual bool parallel_for(std::int64_t count, task_ref task) const = 0;
 };
 
-std::unique_ptr<executor> make_serial();
+/// Runs tasks one after the other, and lets others run those of a plan on so many threads.
+std::unique_ptr<executor> make_serial(int threads = 1);
 std::unique_ptr<executor> make_callers(const tril_executor& callers, int threads);
 /// The library's own threads. Throws std::bad_alloc.
 std::unique_ptr<executor> make_threads(int threads);
 
-/// The cores that this process may use.
+/// The cores that this process may use, or as many as the CPU quota of its control groups pays for, if that is less.
 int available_threads() noexcept;
 
 }  // namespace tril::parallel

@@ -5,15 +5,19 @@ namespace {
 
 class serial final : public executor {
  public:
-  int threads() const noexcept override { return 1; }
+  explicit serial(int threads) : threads_(threads) {}
+  int threads() const noexcept override { return threads_; }
   bool parallel_for(std::int64_t count, task_ref task) const override {
     for (std::int64_t i = 0; i < count; ++i) task(i);
     return true;
   }
+
+ private:
+  int threads_;
 };
 
 }  // namespace
 
-std::unique_ptr<executor> make_serial() { return std::make_unique<serial>(); }
+std::unique_ptr<executor> make_serial(int threads) { return std::make_unique<serial>(threads); }
 
 }  // namespace tril::parallel

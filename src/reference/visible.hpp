@@ -25,8 +25,8 @@ inline bool visible(const problem& p, const extent& e, std::int64_t i, std::int6
   const auto [left, right] = p.visibility.window;
   if (j < 0 || j >= e.keys) return false;
   if (p.visibility.causal && j > position) return false;
-  if (left != -1 && j < position - left) return false;
-  if (right != -1 && j > position + right) return false;
+  if (left != -1 && position - j > left) return false;
+  if (right != -1 && j - position > right) return false;
   return true;
 }
 

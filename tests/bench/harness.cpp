@@ -109,9 +109,9 @@ TEST_CASE("The multiply-add probe counts what it computes") {
     for (const bool many : {false, true}) {
       contract::peak_args once{.steps = 1, .many = many, .flops = 0, .result = 0};
       kernels.peak(once);
-      // Chain i starts at i and takes one step towards 1: 0.9375 i + 0.0625. Their sum tells how many there were.
+      // Chain i starts at i and takes one step of 0.9375 x 0.0625. Their sum tells how many there were.
       const double chains = once.flops / 2 / kernels.width;
-      CHECK(static_cast<double>(once.result) == 0.9375 * chains * (chains - 1) / 2 + 0.0625 * chains);
+      CHECK(static_cast<double>(once.result) == chains * (chains - 1) / 2 + 0.9375 * 0.0625 * chains);
       contract::peak_args more{.steps = 1000, .many = many, .flops = 0, .result = 0};
       kernels.peak(more);
       CHECK(more.flops == 1000 * once.flops);

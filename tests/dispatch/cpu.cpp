@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "dispatch/registry.hpp"
 #include "support/catch.hpp"
 
 #if defined(__x86_64__)
@@ -79,6 +80,15 @@ TEST_CASE("This machine's own report agrees with the compiler's") {
   CHECK(has_avx512(facts) == (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                               __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx2")));
+}
+
+#elif defined(__aarch64__)
+
+TEST_CASE("Every AArch64 runs neon") {
+  const tril::dispatch::isa* neon = tril::dispatch::find("neon");
+  REQUIRE(neon != nullptr);
+  CHECK(neon->supported());
+  CHECK(neon->kernels->fused);
 }
 
 #endif

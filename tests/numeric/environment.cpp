@@ -80,4 +80,32 @@ TEST_CASE("within an environment subnormals are kept and nothing traps, afterwar
   CHECK(after == callers);
 }
 
+#elif defined(__aarch64__)
+
+TEST_CASE("within an environment subnormals are kept and NaN are not replaced, afterwards as before") {
+  const auto read = [] {
+    std::uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr) : : "memory");
+    return fpcr;
+  };
+  const auto write = [](std::uint64_t fpcr) { __asm__ volatile("msr fpcr, %0" : : "r"(fpcr) : "memory"); };
+  constexpr std::uint64_t default_nan = 1u << 25, flush = 1u << 24, upward = 1u << 22;
+  const std::uint64_t before = read();
+  write(default_nan | flush | upward);
+  const std::uint64_t callers = read();
+  std::uint64_t within;
+  float subnormal;
+  {
+    const environment standard;
+    within = read();
+    subnormal = divide(0x1p-126f, 2);
+  }
+  const std::uint64_t after = read();
+  write(before);
+  CHECK(callers == (default_nan | flush | upward));
+  CHECK(within == 0);
+  CHECK(subnormal == 0x1p-127f);
+  CHECK(after == callers);
+}
+
 #endif

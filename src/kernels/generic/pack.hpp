@@ -85,12 +85,13 @@ inline bool pack_v(const contract::pack_args& args) {
 }
 
 /// Scaled queries, [score tile][dim][row of the tile], so that the broadcasts of a tile are sequential. Rows
-/// that the last tile lacks are zeros; their results are never stored. The queries lie last in the scratch,
-/// with a vector's room behind them.
+/// that the last tile lacks are zeros; their results are never stored. The last rows of a tile come first: where they
+/// fill no vector, they overwrite first rows of the next dimension. The queries lie last in the scratch, with a
+/// vector's room behind them.
 inline void pack_q(const contract::row_block& block, float* q) {
   const tile_range range = score_tiles(block);
   for (int tile = 0; tile < range.count; ++tile)
-    for (int first = 0; first < range.rows; first += width) {
+    for (int first = (range.rows - 1) / width * width; first >= 0; first -= width) {
       const float* rows[width];
       for (int i = 0; i < width; ++i) {
         const int row = tile * range.rows + first + i;

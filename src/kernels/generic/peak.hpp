@@ -15,8 +15,8 @@ template <int Sums>
 [[gnu::noinline]] float chains(std::int64_t steps) {
   vec sum[Sums];
   TRIL_UNROLL for (int i = 0; i < Sums; ++i) sum[i] = broadcast(static_cast<float>(i));
-  const vec factor = broadcast(0.9375f), term = broadcast(0.0625f);  // towards 1: never subnormal
-  for (std::int64_t step = 0; step < steps; ++step) TRIL_UNROLL for (vec& s : sum) s = fma(s, factor, term);
+  const vec factor = broadcast(0.9375f), term = broadcast(0.0625f);  // sums only grow: never subnormal
+  for (std::int64_t step = 0; step < steps; ++step) TRIL_UNROLL for (vec& s : sum) s = fma(factor, term, s);
   float lane[numeric::panel_keys], all = 0.0f;
   for (const vec& s : sum) {
     store(lane, s);
@@ -27,7 +27,8 @@ template <int Sums>
 
 inline void peak(contract::peak_args& args) {
   // What the register file holds beside the two constants; a multiply and an add in turn need at least 12.
-  constexpr bool many_registers = isa::tiles.qk_rows * isa::tiles.qk_panels >= 24;
+  constexpr int tile_sums = isa::tiles.qk_rows * isa::tiles.qk_panels * (numeric::panel_keys / width);
+  constexpr bool many_registers = width > 1 && tile_sums >= 24;
   constexpr int few = many_registers ? 16 : 13, many = many_registers ? 24 : 14;
   const int sums = args.many ? many : few;
   args.result = args.many ? chains<many>(args.steps) : chains<few>(args.steps);

@@ -3,8 +3,9 @@
 /// The vocabulary of vec.hpp over xsimd::batch, versions 8.1 to 14. The only file that includes xsimd. What
 /// differs between versions, or from what the canonical order needs, is corrected here and named:
 ///   fma          8.1's avx512 has no fused one: it multiplies, then adds
-///   max          before 14 a NaN in either operand gives the second operand, from 14 on the first; no result
-///                depends on it
+///   max          on x86 a NaN in either operand gives the second operand before 14, from 14 on the first; neon's gives
+///                NaN. No result depends on it
+///   division     neon64's refines an estimate of the reciprocal, up to 1 ulp off
 ///   zip          8.1's avx and avx512 interleave within 128-bit lanes only
 ///   bitwise_cast takes a batch in 8.1 and an element type since 11: registers are cast instead
 ///   batch_bool   has from_mask() only since 9
@@ -14,6 +15,14 @@
 
 #if defined(__SSE2__)
 #include <immintrin.h>
+#endif
+
+#if defined(__aarch64__)
+template <>
+[[gnu::always_inline]] inline xsimd::batch<float, xsimd::neon64>& xsimd::batch<float, xsimd::neon64>::operator/=(
+    const batch& other) noexcept {
+  return *this = vdivq_f32(*this, other);
+}
 #endif
 
 namespace tril::TRIL_ISA {

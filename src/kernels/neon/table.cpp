@@ -1,0 +1,3 @@
+#include "kernels/neon/isa.hpp"
+
+#include "kernels/generic/table.hpp"
