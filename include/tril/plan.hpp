@@ -100,6 +100,9 @@ class plan {
   /// Exactly the bytes a run uses; with a workspace of that size it allocates nothing.
   std::size_t workspace_bytes() const noexcept { return raw_ ? tril_plan_workspace_bytes(raw_.get()) : 0; }
 
+  /// The kernel that attends, as `tril info` lists it: "avx512/attend_split_f32_f32"; "" if there is no plan.
+  const char* kernel() const noexcept { return raw_ ? tril_plan_kernel(raw_.get()) : ""; }
+
   /// Errors: invalid_argument naming q, k, v, out, lse or workspace; out_of_memory; executor_failed; why the
   /// plan could not be made.
   tril::status run(const run_data& data) const noexcept {

@@ -258,6 +258,10 @@ TRIL_API tril_status tril_plan_run(const tril_plan* plan, const tril_attention_d
 /** Exactly the bytes that a run uses. With a workspace of that size, a run allocates nothing. */
 TRIL_API size_t tril_plan_workspace_bytes(const tril_plan* plan);
 
+/** The kernel that attends, as `tril info` lists it: "avx512/attend_split_f32_f32"; "" for NULL. With the status of
+ * tril_plan_create() and tril_plan_workspace_bytes() that is all there is to know of a problem before it runs. */
+TRIL_API const char* tril_plan_kernel(const tril_plan* plan);
+
 /** For engines with their own threads and barriers: a run is stages in ascending order, a barrier after
  * each, and within a stage tasks in any order on any threads. */
 TRIL_API int64_t tril_plan_stages(const tril_plan* plan);

@@ -1,6 +1,8 @@
 /// The attention calls of tril.h: check, then plan and run.
 
+#include <cstddef>
 #include <new>
+#include <string>
 
 #include "api/context.hpp"
 #include "api/sized.hpp"
@@ -16,6 +18,7 @@ using api::failure;
 struct tril_plan {
   std::shared_ptr<const api::engine> engine;
   std::unique_ptr<const run::work> work;
+  std::string kernel;
 };
 
 namespace {
@@ -32,7 +35,9 @@ run::pointers pointers_of(const tril_attention_data& data, std::byte* workspace)
 }
 
 tril_status read_data(const tril_plan& plan, const tril_attention_data* callers, tril_attention_data& data) {
-  if (const tril_status s = api::read_sized(callers, "data", sizeof data, data); s.code != TRIL_OK) return s;
+  if (const tril_status s = api::read_sized(callers, "data", offsetof(tril_attention_data, lse), data);
+      s.code != TRIL_OK)
+    return s;
   return api::check_data(plan.work->problem(), data, plan.work->workspace_bytes());
 }
 
@@ -57,7 +62,9 @@ tril_status make_plan(const tril_context* context, const tril_attention_args* ar
   plan::problem problem;
   if (const tril_status s = api::check_args(args, problem); s.code != TRIL_OK) return s;
   const auto& engine = context->engine;
-  plan.reset(new tril_plan{engine, run::make_work(std::move(problem), *engine->kernels, engine->executor->threads())});
+  auto work = run::make_work(std::move(problem), *engine->kernels, engine->executor->threads());
+  std::string kernel = std::string(engine->kernels->name) + "/" + work->kernel();
+  plan.reset(new tril_plan{engine, std::move(work), std::move(kernel)});
   return api::ok();
 }
 
@@ -103,6 +110,8 @@ tril_status tril_plan_run(const tril_plan* plan, const tril_attention_data* data
 }
 
 size_t tril_plan_workspace_bytes(const tril_plan* plan) { return plan ? plan->work->workspace_bytes() : 0; }
+
+const char* tril_plan_kernel(const tril_plan* plan) { return plan ? plan->kernel.c_str() : ""; }
 
 int64_t tril_plan_stages(const tril_plan* plan) { return plan ? plan->work->stages() : 0; }
 

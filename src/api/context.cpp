@@ -43,7 +43,9 @@ tril_status tril_context_create(const tril_context_args* callers, tril_context**
   return api::without_exceptions([&] {
     tril_context_args args = TRIL_CONTEXT_ARGS_INIT;
     if (callers != nullptr)
-      if (const tril_status s = api::read_sized(callers, "args", sizeof args, args); s.code != TRIL_OK) return s;
+      if (const tril_status s = api::read_sized(callers, "args", offsetof(tril_context_args, isa), args);
+          s.code != TRIL_OK)
+        return s;
     if (args.threads < 0 || args.threads > parallel::worker_slots::max_slots)
       return failure(TRIL_INVALID_ARGUMENT, "threads: %d is not in 0 ... %d", args.threads,
                      parallel::worker_slots::max_slots);

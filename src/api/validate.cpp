@@ -102,8 +102,11 @@ tril_status check_window(const char* name, std::int64_t bound, std::int64_t& che
 tril_status check_args(const tril_attention_args* callers, plan::problem& p) {
   tril_attention_args args = TRIL_ATTENTION_ARGS_INIT;
   tril_kv_layout kv = TRIL_KV_LAYOUT_INIT;
-  if (const tril_status s = read_sized(callers, "args", sizeof args, args); s.code != TRIL_OK) return s;
-  if (const tril_status s = read_sized(args.kv, "kv", sizeof kv, kv); s.code != TRIL_OK) return s;
+  if (const tril_status s = read_sized(callers, "args", offsetof(tril_attention_args, q_lengths), args);
+      s.code != TRIL_OK)
+    return s;
+  if (const tril_status s = read_sized(args.kv, "kv", offsetof(tril_kv_layout, lengths), kv); s.code != TRIL_OK)
+    return s;
   if ((args.flags & ~known_flags) != 0)
     return failure(TRIL_UNSUPPORTED, "flags: 0x%x has bits that this library does not know", args.flags);
 

@@ -30,4 +30,11 @@ struct kernel_table {
 #undef TRIL_KERNEL
 };
 
+/// What each kernel is called.
+namespace label {
+#define TRIL_KERNEL(field, text, ...) inline constexpr const char* field = text;
+#include "contract/kernels.inc"
+#undef TRIL_KERNEL
+}  // namespace label
+
 }  // namespace tril::contract

@@ -13,6 +13,7 @@ class decode final : public work {
  public:
   decode(plan::problem problem, const contract::kernel_table& kernels, int workers);
 
+  const char* kernel() const override { return contract::label::attend_views; }
   std::int64_t stages() const override { return spread_.empty() ? !schedule_.tasks.empty() : 2; }
   std::int64_t tasks(std::int64_t stage) const override {
     return static_cast<std::int64_t>(stage == 0 ? schedule_.tasks.size() : spread_.size());

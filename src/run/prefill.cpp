@@ -26,6 +26,7 @@ class prefill final : public work {
  public:
   prefill(plan::problem problem, const contract::kernel_table& kernels, int workers);
 
+  const char* kernel() const override { return contract::label::attend_split; }
   std::int64_t stages() const override { return 2 * static_cast<std::int64_t>(schedule_.waves.size()); }
   std::int64_t tasks(std::int64_t stage) const override;
   void run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const override;

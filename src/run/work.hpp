@@ -24,6 +24,9 @@ class work {
  public:
   virtual ~work() = default;
 
+  /// The kernel that attends, by its label.
+  virtual const char* kernel() const = 0;
+
   virtual std::int64_t stages() const = 0;
   virtual std::int64_t tasks(std::int64_t stage) const = 0;
 

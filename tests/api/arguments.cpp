@@ -327,6 +327,39 @@ TEST_CASE("Structs of a newer header are taken where they hold nothing new") {
   CHECK_FALSE(c.nothing_was_written());
 }
 
+TEST_CASE("Structs that end early have the defaults for the rest") {
+  // What lies behind the end is never read: it would be refused.
+  const context ctx = context_under_test();
+  for (const std::size_t end : {offsetof(tril_attention_args, q_lengths), offsetof(tril_attention_args, query_offset),
+                                offsetof(tril_attention_args, flags), offsetof(tril_attention_args, window_left),
+                                offsetof(tril_attention_args, window_right), sizeof(tril_attention_args)}) {
+    INFO(end);
+    call c;
+    c.args.known.struct_size = end;
+    c.args.known.lse = {};
+    c.data.known.struct_size = offsetof(tril_attention_data, lse);
+    c.data.known.lse = reinterpret_cast<float*>(8);
+    c.data.known.workspace = reinterpret_cast<void*>(1);
+    c.kv.known.struct_size = offsetof(tril_kv_layout, lengths);
+    c.kv.known.lengths = reinterpret_cast<const std::int32_t*>(8);
+    const tril_attention_args whole = c.args.known;
+    tril_attention_args defaults = TRIL_ATTENTION_ARGS_INIT;
+    std::memset(reinterpret_cast<char*>(&c.args.known) + end, 0xEE, sizeof(tril_attention_args) - end);
+    require(status(tril_attention(ctx.raw(), &c.args.known, &c.data.known)));
+    const std::vector<float> early = c.w.out.elements();
+
+    std::memcpy(&defaults, &whole, end);
+    defaults.struct_size = sizeof defaults;
+    c.data.known.struct_size = sizeof(tril_attention_data);
+    c.data.known.lse = nullptr;
+    c.data.known.workspace = nullptr;
+    c.kv.known.struct_size = sizeof(tril_kv_layout);
+    c.kv.known.lengths = nullptr;
+    require(status(tril_attention(ctx.raw(), &defaults, &c.data.known)));
+    CHECK(std::memcmp(early.data(), c.w.out.elements().data(), sizeof(float) * early.size()) == 0);
+  }
+}
+
 TEST_CASE("What is not in use is not checked") {
   const context ctx = context_under_test();
   call c;

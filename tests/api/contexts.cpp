@@ -128,6 +128,11 @@ TEST_CASE("The struct of a context is checked, and may be missing") {
   CHECK(refused(larger.known, TRIL_INVALID_ARGUMENT));
   larger.known.struct_size = sizeof larger;
   CHECK(refused(larger.known, TRIL_UNSUPPORTED));
+  tril_context_args early = TRIL_CONTEXT_ARGS_INIT;
+  early.struct_size = offsetof(tril_context_args, executor);
+  early.executor.parallel_for = reinterpret_cast<decltype(early.executor.parallel_for)>(8);  // behind the end
+  CHECK(tril_context_create(&early, &made).code == TRIL_OK);
+  tril_context_destroy(made);
   larger.unknown = 0;
   CHECK(tril_context_create(&larger.known, &made).code == TRIL_OK);
   tril_context_destroy(made);

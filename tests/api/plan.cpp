@@ -114,6 +114,17 @@ TEST_CASE("One plan runs from several threads at once, each with its own outputs
   }
 }
 
+TEST_CASE("A plan tells which kernel will run, without running it") {
+  const context ctx = context_under_test();
+  const auto kernel = [&](std::int64_t rows) {
+    const workload w({.rows = rows, .keys = 64, .q_heads = 2, .kv_heads = 2}, seed());
+    return std::string(plan(ctx, w.problem()).kernel());
+  };
+  CHECK(kernel(1) == std::string(ctx.isa()) + "/attend_views_f32_f32");
+  CHECK(kernel(64) == std::string(ctx.isa()) + "/attend_split_f32_f32");
+  CHECK(std::string_view(tril_plan_kernel(nullptr)).empty());
+}
+
 TEST_CASE("A context that could not be made gives its status to every call") {
   const context ctx({.isa = "nonsense"});
   CHECK_FALSE(ctx);
@@ -123,6 +134,7 @@ TEST_CASE("A context that could not be made gives its status to every call") {
   const plan made(ctx, w.problem());
   CHECK(made.workspace_bytes() == 0);
   CHECK(made.stages() == 0);
+  CHECK(std::string_view(made.kernel()).empty());
   CHECK(made.tasks(0) == 0);
   const status statuses[] = {ctx.status(),
                              w.run(ctx),
