@@ -1,5 +1,6 @@
 /// Which keys a row sees where rows and keys are of different number, far from the start, or cut into calls.
 
+#include <algorithm>
 #include <cmath>
 
 #include "api/seen.hpp"
@@ -69,6 +70,20 @@ TEST_CASE("A window that is one key too long or too short") {
     workload w = random_workload(of_width(width));
     require(w.run(ctx));
     require(compare_bits(results_of(w), results_of(unbounded)));
+  }
+}
+
+TEST_CASE("Rows that see nothing of the first blocks of keys") {
+  const context ctx = context_under_test();
+  for (const std::int64_t tokens : {513, 600, 640, 1025}) {
+    workload w({.rows = tokens, .keys = tokens, .dim = 4, .value_dim = 4, .window = {.left = 9}}, 0);
+    make_zero(w.q);
+    make_index_values(w.v);
+    require(w.run(ctx));
+    for (std::int64_t row = 0; row < tokens; ++row) {
+      CAPTURE(tokens, row);
+      require(compare_bits(w.out.row(0, row, 0), index_means(std::max<std::int64_t>(0, row - 9), row, 4), 4));
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <tbb/task_group.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <climits>
 #include <mutex>
@@ -126,6 +127,23 @@ TEST_CASE("A thread that holds the host's lock and takes up a task of the host's
   other.join();
   CHECK(elsewhere);
   CHECK(taken_up == 0);
+}
+
+// Meson also runs this one alone, so that no call of the process has been made before.
+TEST_CASE("First calls that all threads make at once") {
+  constexpr std::size_t count = 16;
+  std::vector<report> found(count);
+  std::vector<std::thread> threads;
+  std::barrier all_here(static_cast<std::ptrdiff_t>(count));
+  for (std::size_t i = 0; i < count; ++i)
+    threads.emplace_back([&, i] {
+      const std::int64_t rows = i % 2 == 0 ? 1 : 40;
+      workload w = random_workload({.rows = rows, .keys = 300, .q_heads = 4, .kv_heads = 2, .dim = 20});
+      all_here.arrive_and_wait();
+      found[i] = verify(context_under_test(static_cast<int>(i % 3) + 1), w);
+    });
+  for (std::thread& t : threads) t.join();
+  for (const report& r : found) require(r);
 }
 
 TEST_CASE("Arrays on the stack that grow with the problem") {

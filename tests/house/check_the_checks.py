@@ -5,6 +5,7 @@ usage: check_the_checks.py TOOLS_CHECK_DIRECTORY COMPILER [ARGUMENT ...]
 """
 
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -152,6 +153,108 @@ class Symbols(unittest.TestCase):
         less = self.library('extern "C" int one() { return 1; }', header)
         self.assertEqual((less.returncode, less.stdout.count("\n")), (1, 1), less.stdout)
         self.assertIn("does not export two", less.stdout)
+
+    def archive(self, source):
+        with tempfile.TemporaryDirectory() as root:
+            header = pathlib.Path(root, "tril.h")
+            header.write_text("TRIL_API int one(void);", encoding="utf-8")
+            return run(CHECKS + "/symbols", "archive", self.compile(root, source, "-c"), str(header))
+
+    def test_archive(self):
+        one = 'extern "C" int one() { return 1; }'
+        hidden = 'namespace tril { __attribute__((visibility("hidden"))) int within() { return 1; } }'
+        weak = "template <class T> T f() { return 1; } template int f<int>();"
+        clean = self.archive(one + hidden + weak)
+        self.assertEqual(clean.returncode, 0, clean.stdout + clean.stderr)
+        for source, complaint in [
+            (hidden, "does not export one"),
+            (one + "int two() { return 2; }", "exports two(), which tril.h does not declare"),
+            (one + "namespace tril { int absent(); } int (*volatile p)() = tril::absent;", "lacks tril::absent()"),
+        ]:
+            with self.subTest(source=source):
+                result = self.archive(source)
+                self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+                self.assertIn(complaint, result.stdout)
+
+
+class Abi(unittest.TestCase):
+    HEADER = """#include <stddef.h>
+        #define API __attribute__((visibility("default")))
+        typedef enum code { OK = 0, BAD = 1 } code;
+        typedef struct args { size_t struct_size; int first; double second; } args;
+        typedef struct point { int x; long y; } point;
+        API code run(const args* a, point p);
+        API int stop(void);
+        """
+    SOURCE = """extern "C" {
+        #include "tril.h"
+        code run(const args* a, point p) { return (long)a->first + p.y ? OK : BAD; }
+        int stop(void) { return 1; }
+        }
+        """
+
+    def setUp(self):
+        if shutil.which("abidw") is None:
+            self.skipTest("abigail-tools are not installed")
+
+    def build(self, root, *changes):
+        texts = {"tril.h": self.HEADER, "tril.cpp": self.SOURCE}
+        for before, after in changes:
+            self.assertTrue(any(before in text for text in texts.values()), before)
+            texts = {name: text.replace(before, after) for name, text in texts.items()}
+        for name, text in texts.items():
+            pathlib.Path(root, name).write_text(text, encoding="utf-8")
+        arguments = ["-g", "-shared", "-fPIC", "-fvisibility=hidden", root + "/tril.cpp", "-o", root + "/tril.so"]
+        done = run(*COMPILER, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def compare(self, *changes):
+        with tempfile.TemporaryDirectory() as root:
+            files = [root + "/tril.so", root + "/tril.h", root + "/dump"]
+            self.build(root)
+            written = run(CHECKS + "/abi", "--write", *files)
+            self.assertEqual(written.returncode, 0, written.stdout + written.stderr)
+            self.build(root, *changes)
+            return run(CHECKS + "/abi", *files)
+
+    def test_compatible(self):
+        for changes in [
+            [],
+            [("double second;", "double second; int third;")],
+            [("BAD = 1", "BAD = 1, WORSE = 2")],
+            [
+                ("API int stop", "API int more(void); API int stop"),
+                ("int stop(void) {", "int more(void) { return 1; } int stop(void) {"),
+            ],
+        ]:
+            with self.subTest(changes=changes):
+                result = self.compare(*changes)
+                self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_incompatible(self):
+        for change in [
+            ("int first;", "int zeroth; int first;"),
+            ("int first; double second;", "double second; int first;"),
+            (" double second;", ""),
+            ("int first", "unsigned first"),
+            ("second", "another"),
+            ("long y;", "long y; long z;"),  # without a struct_size
+            ("BAD = 1", "WORSE = 1, BAD = 2"),
+            ("API int stop", "int stop"),
+            ("int stop", "long stop"),
+            ("point p)", "point p, int more)"),
+        ]:
+            with self.subTest(change=change):
+                result = self.compare(change)
+                self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+                self.assertIn("would break", result.stdout)
+
+    def test_no_debug_information(self):
+        with tempfile.TemporaryDirectory() as root:
+            self.build(root)
+            run("strip", root + "/tril.so")
+            result = run(CHECKS + "/abi", root + "/tril.so", root + "/tril.h", root + "/dump")
+            self.assertEqual(result.returncode, 77, result.stdout + result.stderr)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,26 @@ TEST_CASE("A forked child computes, with contexts from before and after the fork
   CHECK(right(many, 7));
 }
 
+TEST_CASE("A child forked in the midst of other threads' calls computes, with a context of its own") {
+  const context ctx = context_under_test(3);
+  std::atomic<bool> done{false};
+  std::atomic<int> wrong{0}, calls{0};
+  std::vector<std::thread> callers;
+  for (std::uint32_t i = 0; i < 2; ++i)
+    callers.emplace_back([&, i] {
+      for (std::uint32_t call = 0; !done; ++call, ++calls)
+        if (!right(ctx, 1000 * i + call)) ++wrong;
+    });
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    for (const int before = calls; calls == before;) std::this_thread::yield();
+    CHECK(in_child([&] { return right(context_under_test(3), i) && right(context_under_test(1), i); }) == 0);
+    CHECK(in_child([&] { return right(ctx, i); }) == 0);
+  }
+  done = true;
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+}
+
 TEST_CASE("Calls from the tasks of a host's oneTBB give the same bits, and no foreign task comes in between") {
   const context ctx = context_under_test(3);
   std::atomic<int> wrong{0};
