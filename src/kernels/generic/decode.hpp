@@ -17,7 +17,7 @@ template <int Rows, int Columns>
   vec sum[Rows][vecs];
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < vecs; ++i) sum[row][i] =
       load(out + row * out_row + i * width);
-  TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key) {
+  TRIL_STEPS for (int key = 0; key < panel_keys; ++key) {
     const float* values = static_cast<const float*>(v[key]) + column;
     if (ahead)
       for (int c = 0; c < Columns; c += line_floats) prefetch_line(static_cast<const float*>(ahead[key]) + column + c);
@@ -101,10 +101,11 @@ inline void score_tile(const contract::row_block& block, const block_state& s, c
   };
   float* q = s.q + std::int64_t{first_row} * block.dim;
   float* scores = s.scores + std::int64_t{first_row} * split_keys + first * panel_keys;
+  float lane_max[tiles.qk_rows * panel_keys] = {};  // nobody asks
   for (int p = 0; p < count;) {
     int end = p;
     while (end < count && visible(end)) ++end;
-    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, nothing_ahead{k + p});
+    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, lane_max, nothing_ahead{k + p});
     p = end + 1;
   }
 }

@@ -61,12 +61,19 @@ inline void weigh_split(const contract::row_block& block, const block_state& s, 
     const int rows = block.count - first_row < range.rows ? block.count - first_row : range.rows;
     const tile_panels& list = lists[tile] = panels_of(split, first_row, rows);
     float* scores = s.scores + std::int64_t{first_row} * split_keys;
-    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores,
+    float lane_max[contract::round_up(tiles.qk_rows, width) * panel_keys];
+    for (float& m : lane_max) m = numeric::negative_infinity;
+    bool hidden = false;
+    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores, lane_max,
        [&](int p, int count) { return values.of(tile, list.v[p], count, block.dim); });
-    for (int p = 0; p < list.count; ++p)
-      if (list.row_masks[p]) hide_panel(scores + p * panel_keys, list.row_masks[p], rows);
+    for (int p = 0; p < list.count; ++p) {
+      if (!list.row_masks[p]) continue;
+      hide_panel(scores + p * panel_keys, list.row_masks[p], rows);
+      hidden = true;
+    }
     const auto softmax_of_tile = list.v_finite ? softmax<false> : softmax<true>;
-    softmax_of_tile(scores, rows, list.count, s.split_max + first_row, s.split_sum + first_row);
+    softmax_of_tile(scores, rows, list.count, s.split_max + first_row, s.split_sum + first_row,
+                    hidden ? nullptr : lane_max);
   }
 }
 

@@ -18,7 +18,7 @@ template <int Rows, int Columns>
     const float* values = v[p];
     const float* w = weights + p * panel_keys;
     trickle ahead = {pieces[p], piece_step};
-    TRIL_KEEP_LOOP for (int key = 0; key < panel_keys; ++key, values += v_row) {
+    TRIL_STEPS for (int key = 0; key < panel_keys; ++key, values += v_row) {
       vec value[vecs];
       TRIL_UNROLL for (int i = 0; i < vecs; ++i) value[i] = load(values + i * width);
       ahead.step();

@@ -6,17 +6,18 @@ namespace tril::TRIL_ISA {
 namespace {
 
 /// The score tile: Rows x Panels dot products, lanes being keys, so that each score is one chain of fma over
-/// the dimensions in ascending order. A function of its own, because inlined into a larger one it loses its
-/// register allocation.
+/// the dimensions in ascending order; raises lane_max, 16 lanes per row, to them. A function of its own, because
+/// inlined into a larger one it loses its register allocation.
 template <int Rows, int Panels>
-[[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores, trickle ahead) {
+[[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores, float* lane_max,
+                               trickle ahead) {
   constexpr int per_panel = panel_keys / width;
   vec sum[Rows][Panels * per_panel];
   TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
   const float* panel[Panels];
   for (int p = 0; p < Panels; ++p) panel[p] = static_cast<const float*>(k[p]);
 
-  for (std::int64_t c = 0; c < dim; ++c) {
+  TRIL_STEPS for (std::int64_t c = 0; c < dim; ++c) {
     vec keys[Panels * per_panel];
     TRIL_UNROLL for (int p = 0; p < Panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i)
         keys[p * per_panel + i] = load(panel[p] + c * panel_keys + i * width);
@@ -29,6 +30,12 @@ template <int Rows, int Panels>
 
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i)
       store(scores + row * split_keys + i * width, sum[row][i]);
+  TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < per_panel; ++i) {
+    float* at = lane_max + row * panel_keys + i * width;
+    vec m = load(at);
+    TRIL_UNROLL for (int p = 0; p < Panels; ++p) m = max(m, sum[row][p * per_panel + i]);
+    store(at, m);
+  }
 }
 
 /// Panels that go with a tile of so many rows: with few rows, more panels keep enough sums under way.
@@ -42,13 +49,13 @@ constexpr int score_tile_panels(int rows) {
 /// to ask for while those of panels p ... p + count - 1 are computed.
 template <class Ahead>
 inline void qk(int rows, const float* q, const void* const* k, int panels, std::int64_t dim, float* scores,
-               Ahead ahead) {
+               float* lane_max, Ahead ahead) {
   with_tile_rows(rows, [&]<int Rows>() {
     constexpr int at_once = score_tile_panels(Rows);
     int p = 0;
     for (; p + at_once <= panels; p += at_once)
-      qk_tile<Rows, at_once>(q, k + p, dim, scores + p * panel_keys, ahead(p, at_once));
-    for (; p < panels; ++p) qk_tile<Rows, 1>(q, k + p, dim, scores + p * panel_keys, ahead(p, 1));
+      qk_tile<Rows, at_once>(q, k + p, dim, scores + p * panel_keys, lane_max, ahead(p, at_once));
+    for (; p < panels; ++p) qk_tile<Rows, 1>(q, k + p, dim, scores + p * panel_keys, lane_max, ahead(p, 1));
   });
 }
 

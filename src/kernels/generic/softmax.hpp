@@ -15,10 +15,10 @@ inline constexpr float excluded_weight = -0.0f;
 using row_lanes = float[width][panel_keys];
 
 /// Turned: lane[i] holds the i-th value of every row.
-[[gnu::always_inline]] inline void turn(const row_lanes& rows, vec (&lane)[panel_keys]) {
+[[gnu::always_inline]] inline void turn(const float* rows, vec (&lane)[panel_keys]) {
   TRIL_UNROLL for (int first = 0; first < panel_keys; first += width) {
     vec x[width];
-    TRIL_UNROLL for (int row = 0; row < width; ++row) x[row] = load(rows[row] + first);
+    TRIL_UNROLL for (int row = 0; row < width; ++row) x[row] = load(rows + row * panel_keys + first);
     transpose(x);
     TRIL_UNROLL for (int i = 0; i < width; ++i) lane[first + i] = x[i];
   }
@@ -26,7 +26,7 @@ using row_lanes = float[width][panel_keys];
 
 /// Joins 16 lanes by a halving tree: i with i + 8, then + 4, + 2, + 1.
 template <class Join>
-[[gnu::always_inline]] inline vec join_lanes(const row_lanes& rows, Join join) {
+[[gnu::always_inline]] inline vec join_lanes(const float* rows, Join join) {
   vec lane[panel_keys];
   turn(rows, lane);
   TRIL_UNROLL for (int half = panel_keys / 2; half > 0; half /= 2) TRIL_UNROLL for (int i = 0; i < half; ++i) lane[i] =
@@ -65,24 +65,27 @@ inline void weigh(float* scores, int panels, float shift, float* lanes_out) {
 /// Rows of one split, scores to weights in place: their maxima, exponentials, and sums. `MarkExcluded` tells
 /// weights that are excluded (score -inf) from weights that merely underflowed; only values that are not
 /// finite need it. Rows go together by vectors, so that joining lanes costs a few shuffles per row.
+/// `maxima`, unless null, has the largest score of each lane of each row already, and room for whole vectors of rows.
 template <bool MarkExcluded>
-inline void softmax(float* scores, int rows, int panels, float* row_max, float* row_sum) {
+inline void softmax(float* scores, int rows, int panels, float* row_max, float* row_sum,
+                    const float* maxima = nullptr) {
   for (int first = 0; first < rows; first += width) {
     const int count = rows - first < width ? rows - first : width;
-    row_lanes lane_max, lane_sum;
+    row_lanes own_max, lane_sum;
     float joined[width], shift[width];
     for (int row = count; row < width; ++row) {  // rows that are not there
-      std::memset(lane_max[row], 0, sizeof lane_max[row]);
+      std::memset(own_max[row], 0, sizeof own_max[row]);
       std::memset(lane_sum[row], 0, sizeof lane_sum[row]);
     }
-    for (int row = 0; row < count; ++row) max_of_lanes(scores + (first + row) * split_keys, panels, lane_max[row]);
-    const vec m = join_lanes(lane_max, [](vec a, vec b) { return max(a, b); });
+    if (!maxima)
+      for (int row = 0; row < count; ++row) max_of_lanes(scores + (first + row) * split_keys, panels, own_max[row]);
+    const vec m = join_lanes(maxima ? maxima + first * panel_keys : own_max[0], [](vec a, vec b) { return max(a, b); });
     store(joined, m);
     std::memcpy(row_max + first, joined, sizeof(float) * static_cast<std::size_t>(count));
     store(shift, select(less(broadcast(numeric::negative_infinity), m), m, broadcast(0.0f)));
     for (int row = 0; row < count; ++row)
       weigh<MarkExcluded>(scores + (first + row) * split_keys, panels, shift[row], lane_sum[row]);
-    store(joined, join_lanes(lane_sum, [](vec a, vec b) { return a + b; }));
+    store(joined, join_lanes(lane_sum[0], [](vec a, vec b) { return a + b; }));
     std::memcpy(row_sum + first, joined, sizeof(float) * static_cast<std::size_t>(count));
   }
 }

@@ -23,7 +23,8 @@ void exp_alone(float* x, std::int64_t count) {
   for (std::int64_t i = 0; i < count; i += width) store(x + i, exp32(load(x + i)));
 }
 void qk_alone(const contract::qk_args& args) {
-  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores, nothing_ahead{args.k});
+  float lane_max[tiles.qk_rows * panel_keys] = {};
+  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores, lane_max, nothing_ahead{args.k});
 }
 void softmax_alone(contract::softmax_args& args) { softmax<false>(args.scores, 1, args.panels, &args.max, &args.sum); }
 void pv_alone(const contract::pv_args& args) {
