@@ -301,6 +301,48 @@ typedef struct tril_merge_args {
  * TRIL_EXECUTOR_FAILED. */
 TRIL_API tril_status tril_merge(const tril_context* context, const tril_merge_args* args);
 
+/* ---- projection -------------------------------------------------------------------------------- */
+
+/** A linear layer, y = x W^T + bias: W_O, which follows the concatenation of the heads (Vaswani et al., section
+ * 3.2.2). Every element is one sum over `in`, from +0 and in ascending order, then plus its bias, so that a row has
+ * the same bits whichever rows come with it. */
+typedef struct tril_projection_args {
+  size_t struct_size;        /**< from TRIL_PROJECTION_ARGS_INIT */
+  int64_t in;                /**< elements of a row of x, 1 ... 2^24: heads times value_dim, which need not equal out */
+  int64_t out;               /**< elements of a row of y, 1 ... 2^24 */
+  const float* weight;       /**< `[out][in]`; read while the projection is made */
+  int64_t weight_strides[2]; /**< of out and in, in elements, at least 0; both 0: contiguous */
+  const float* bias;         /**< `[out]`, read likewise; NULL: none */
+} tril_projection_args;
+
+/** A tril_projection_args without a weight. */
+#define TRIL_PROJECTION_ARGS_INIT TRIL_SIZED(tril_projection_args)
+
+/** Rows to be projected. y must not overlap x. */
+typedef struct tril_projection_data {
+  size_t struct_size;   /**< from TRIL_PROJECTION_DATA_INIT */
+  tril_layout x_layout; /**< `[batch][rows][heads][dim]`, heads times dim being `in`: an output of attention as it lies;
+                           dim up to 2^24 */
+  tril_layout y_layout; /**< `[batch][rows][1][out]` */
+  const void* x;        /**< read; NULL is allowed where its layout has no elements */
+  void* y;              /**< written, likewise */
+} tril_projection_data;
+
+/** A tril_projection_data of null pointers. */
+#define TRIL_PROJECTION_DATA_INIT TRIL_SIZED(tril_projection_data)
+
+/** A weight, packed once, and its bias. Immutable; may run from many threads at once. */
+typedef struct tril_projection tril_projection;
+
+/** Packs a copy of the weight. Errors: TRIL_INVALID_ARGUMENT naming in, out, weight, weight_strides or bias;
+ * TRIL_OUT_OF_MEMORY. `*projection` is NULL after an error. */
+TRIL_API tril_status tril_projection_create(const tril_context* context, const tril_projection_args* args,
+                                            tril_projection** projection);
+/** NULL is allowed. */
+TRIL_API void tril_projection_destroy(tril_projection* projection);
+/** Errors: TRIL_INVALID_ARGUMENT naming x or y; TRIL_OUT_OF_MEMORY; TRIL_EXECUTOR_FAILED. */
+TRIL_API tril_status tril_projection_run(const tril_projection* projection, const tril_projection_data* data);
+
 /* ---- cost -------------------------------------------------------------------------------------- */
 
 /** What a problem takes. Exact: visible pairs are counted, not estimated. */

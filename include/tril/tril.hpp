@@ -17,6 +17,7 @@
 #include "tril/kv.hpp"
 #include "tril/merge.hpp"
 #include "tril/plan.hpp"
+#include "tril/projection.hpp"
 #include "tril/status.hpp"
 #include "tril/tensor.hpp"
 #include "tril/version.hpp"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "contract/layout.hpp"
 #include "run/kv_address.hpp"
 
 namespace tril::api {
@@ -92,7 +91,7 @@ bool is_empty(const tril_layout& l) noexcept {
   return std::any_of(std::begin(l.extents), std::end(l.extents), [](std::int64_t extent) { return extent == 0; });
 }
 
-tril_status check_layout(const char* name, const tril_layout& l, access how) noexcept {
+tril_status check_layout(const char* name, const tril_layout& l, access how, std::int64_t max_dim) noexcept {
   if (run::element_bytes(l.dtype) == 0) return failure(TRIL_INVALID_ARGUMENT, "%s: unknown dtype %d", name, l.dtype);
   if (l.reserved != 0) return failure(TRIL_INVALID_ARGUMENT, "%s: its reserved field is not 0", name);
   for (int i = 0; i < 4; ++i) {
@@ -101,9 +100,8 @@ tril_status check_layout(const char* name, const tril_layout& l, access how) noe
       return failure(TRIL_INVALID_ARGUMENT, "%s: %s is %" PRId64 ", must be at least %" PRId64, name, axis_name[i],
                      l.extents[i], least);
   }
-  if (l.extents[3] > contract::max_dim)
-    return failure(TRIL_INVALID_ARGUMENT, "%s: dim %" PRId64 " is over %" PRId64, name, l.extents[3],
-                   contract::max_dim);
+  if (l.extents[3] > max_dim)
+    return failure(TRIL_INVALID_ARGUMENT, "%s: dim %" PRId64 " is over %" PRId64, name, l.extents[3], max_dim);
   if (l.extents[3] > 1 && l.strides[3] != 1)
     return failure(TRIL_INVALID_ARGUMENT, "%s: its innermost stride is %" PRId64 ", must be 1", name, l.strides[3]);
   reach r;

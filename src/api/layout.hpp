@@ -5,13 +5,15 @@
 #include <cstddef>
 
 #include "api/status.hpp"
+#include "contract/layout.hpp"
 
 namespace tril::api {
 
 enum class access { read, write };
 
 /// Bad dtype, extents or strides; or an output whose elements overlap one another.
-tril_status check_layout(const char* name, const tril_layout& l, access how) noexcept;
+tril_status check_layout(const char* name, const tril_layout& l, access how,
+                         std::int64_t max_dim = contract::max_dim) noexcept;
 
 /// No elements at all: its data is never looked at.
 bool is_empty(const tril_layout& l) noexcept;

@@ -7,14 +7,21 @@
 
 namespace tril::contract {
 
+inline constexpr int max_block_rows = 128;
+
 /// Register tiles, chosen by each instruction set for its number and width of registers.
 struct tile_sizes {
-  std::int32_t block_rows;  // rows that go through a kernel together
+  std::int32_t block_rows;  // rows that go through a kernel together, up to max_block_rows
   std::int32_t qk_rows;     // score tile: rows x panels
   std::int32_t qk_panels;
   std::int32_t pv_rows;  // P.V tile: rows x columns
   std::int32_t pv_columns;
 };
+
+/// Scratch of a projection of `rows` rows: their sums, and the rows as tiles take them, with a vector's room behind.
+constexpr std::int64_t project_floats(const tile_sizes& tiles, std::int64_t rows, std::int64_t in) {
+  return round_up(rows, tiles.qk_rows) * (split_keys + in) + panel_keys;
+}
 
 struct kernel_table {
   const char* name;    // "avx2"

@@ -19,6 +19,8 @@ using aligned_bytes = std::unique_ptr<std::byte[], free_aligned>;
 
 inline constexpr std::size_t huge_page = std::size_t{2} << 20;
 
+inline constexpr std::size_t largest_allocation = std::size_t{1} << 40;  // an absurd size is not even asked for
+
 /// Memory on a cache line, or null. Large pieces ask for huge pages: every block of rows walks through all packed
 /// panels, and each of 64 columns of values is a small page to look up.
 inline aligned_bytes allocate_aligned(std::size_t bytes) noexcept {

@@ -16,6 +16,7 @@ using contract::split_keys;
 inline constexpr auto tiles = isa::tiles;
 static_assert(tiles.block_rows % tiles.qk_rows == 0 && tiles.qk_rows % tiles.pv_rows == 0,
               "a block is whole score tiles, a score tile whole P.V tiles");
+static_assert(tiles.block_rows <= contract::max_block_rows);
 static_assert(panel_keys % width == 0 && tiles.pv_columns % width == 0);
 static_assert(tiles.pv_columns % panel_keys == 0 || panel_keys % tiles.pv_columns == 0);
 static_assert(tiles.pv_columns <= column_panel);

@@ -5,15 +5,21 @@
 namespace tril::TRIL_ISA {
 namespace {
 
+/// Lines of a panel that are asked for before they are read.
+inline constexpr int lines_ahead = 16;
+
 /// The score tile: Rows x Panels dot products, lanes being keys, so that each score is one chain of fma over
 /// the dimensions in ascending order; raises lane_max, 16 lanes per row, to them. A function of its own, because
-/// inlined into a larger one it loses its register allocation.
-template <int Rows, int Panels>
+/// inlined into a larger one it loses its register allocation. `Onward`: the chains go on from what `scores` holds, so
+/// that long ones can be cut to fit the cache, and nobody asks for maxima; with few rows, which read panels only once,
+/// each panel is asked for some lines ahead.
+template <int Rows, int Panels, bool Onward = false>
 [[gnu::noinline]] void qk_tile(const float* q, const void* const* k, std::int64_t dim, float* scores, float* lane_max,
                                trickle ahead) {
   constexpr int per_panel = panel_keys / width;
   vec sum[Rows][Panels * per_panel];
-  TRIL_UNROLL for (auto& row : sum) TRIL_UNROLL for (vec& s : row) s = broadcast(0.0f);
+  TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i)
+      sum[row][i] = Onward ? load(scores + row * split_keys + i * width) : broadcast(0.0f);
   const float* panel[Panels];
   for (int p = 0; p < Panels; ++p) panel[p] = static_cast<const float*>(k[p]);
 
@@ -22,6 +28,8 @@ template <int Rows, int Panels>
     TRIL_UNROLL for (int p = 0; p < Panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i)
         keys[p * per_panel + i] = load(panel[p] + c * panel_keys + i * width);
     if constexpr (Rows == tiles.qk_rows) ahead.step();  // the small tiles of decoding have no register to spare
+    if constexpr (Onward && Rows < tiles.qk_rows)
+      TRIL_UNROLL for (int p = 0; p < Panels; ++p) __builtin_prefetch(panel[p] + (c + lines_ahead) * panel_keys);
     TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
       const vec query = broadcast(q[c * Rows + row]);
       TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i) sum[row][i] = fma(query, keys[i], sum[row][i]);
@@ -30,6 +38,7 @@ template <int Rows, int Panels>
 
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i)
       store(scores + row * split_keys + i * width, sum[row][i]);
+  if constexpr (Onward) return;
   TRIL_UNROLL for (int row = 0; row < Rows; ++row) TRIL_UNROLL for (int i = 0; i < per_panel; ++i) {
     float* at = lane_max + row * panel_keys + i * width;
     vec m = load(at);

@@ -6,6 +6,7 @@
 #include "kernels/generic/decode.hpp"
 #include "kernels/generic/peak.hpp"
 #include "kernels/generic/prefill.hpp"
+#include "kernels/generic/project.hpp"
 
 namespace tril::TRIL_ISA {
 namespace {
@@ -59,6 +60,7 @@ constinit const contract::kernel_table table = {
     .fold_rows = fold_rows,
     .finish_rows = finish_rows,
     .merge = merge_rows,
+    .project = project,
     .exp = exp_alone,
     .peak = peak,
     .read = read,

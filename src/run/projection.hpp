@@ -1,0 +1,56 @@
+#pragma once
+
+/// y = x . W^T + bias: the weight in panels of 16 outputs, and the work over rows and panels.
+
+#include <vector>
+
+#include "contract/table.hpp"
+#include "memory/aligned.hpp"
+#include "tril/tril.h"
+
+namespace tril::run {
+
+/// [out][in], any strides.
+struct weight {
+  std::int64_t in, out;
+  const float* data;
+  std::int64_t strides[2];
+  const float* bias;  // [out], or null
+};
+
+/// The rows of one run.
+struct projected_rows {
+  const tril_layout& x;
+  const std::byte* from;
+  const tril_layout& y;
+  std::byte* to;
+};
+
+/// How the rows of one run are cut: each task is a block of rows by some panels.
+struct projection_cut {
+  std::int64_t rows, block_rows, row_blocks;
+  std::int64_t panels, task_panels, tasks;
+  std::size_t scratch_bytes;  // of a worker
+};
+
+class projection {
+ public:
+  /// Packs. Throws std::bad_alloc.
+  projection(const contract::kernel_table& kernels, const weight& w);
+
+  std::int64_t in() const { return in_; }
+  std::int64_t out() const { return out_; }
+
+  projection_cut cut(std::int64_t rows, int threads) const;
+  void run_task(const projection_cut& cut, std::int64_t task, const projected_rows& at, std::byte* scratch) const;
+
+ private:
+  void pack_panel(const weight& w, std::int64_t panel);
+
+  const contract::kernel_table& kernels_;
+  std::int64_t in_, out_;
+  aligned_bytes panels_;  // [panels][in][16]
+  std::vector<float> bias_;
+};
+
+}  // namespace tril::run
