@@ -17,6 +17,7 @@ SHORTEST = {  # of each program, what takes no time
     "kernels": "kernel/scalar/merge_f32",
     "prefill": "prefill/f32/gpt-2/128/1/scalar",
     "decode": "decode/f32/gpt-2/1024/1/scalar/warm",
+    "projection": "projection/f32/qwen3-0.6b/64/1/sse42",
     "overhead": "overhead_plan/f32/one-head/1/1/scalar",
     "ladder": "ladder/f32/gpt-2/512/1/naive_vectorised",
 }
@@ -25,11 +26,12 @@ COUNTERS = {
     "prefill": {"GFLOP/s", "peak_GFLOP/s", "of_peak", "speedup_vs_naive", "computed_over_visible", "workspace_MiB",
                 "FLOP/B"},
     "decode": {"GB/s", "limit_GB/s", "of_bandwidth", "FLOP/B"},
+    "projection": {"GFLOP/s", "peak_GFLOP/s", "of_peak"},
     "overhead": {"speedup_vs_naive"},
     "ladder": {"GFLOP/s", "peak_GFLOP/s", "speedup_vs_naive"},
 }
 NAME = re.compile(
-    r"(prefill|decode|decode_bthd|overhead|overhead_plan|overhead_run|ladder)/f32/[a-z0-9.-]+/\d+/\d+/\w+(/(cold|warm))?"
+    r"(prefill|decode|decode_bthd|projection|overhead|overhead_plan|overhead_run|ladder)/f32/[a-z0-9.-]+/\d+/\d+/\w+(/(cold|warm))?"
 )
 
 

@@ -1,5 +1,6 @@
 /// Every allocation of every call fails once: a status says so, nothing has been written, and nothing leaks.
 
+#include <algorithm>
 #include <functional>
 #include <new>
 
@@ -8,6 +9,7 @@
 #include "support/verify.hpp"
 #include "tril/cost.hpp"
 #include "tril/merge.hpp"
+#include "tril/projection.hpp"
 
 using namespace tril;
 using namespace tril::test;
@@ -169,6 +171,23 @@ TEST_CASE("A call that finds no memory says so, leaks none and has written nothi
       require(made.run(data));
       CHECK(watch.asked() == 0);
     }
+  }
+}
+
+TEST_CASE("A projection that finds no memory says so, leaks none and has written nothing") {
+  const std::vector<float> weight(40 * 70, 0.5f), x(20 * 40, 2.0f), bias(70, 2.0f);
+  for (const context_options& options : all_contexts()) {
+    const context ctx(options);
+    const linear l = {.in = 40, .out = 70, .weight = weight.data(), .bias = bias.data()};
+    CHECK(fail_each([&] { return projection(ctx, l).status(); }, nothing_to_write) == 3);  // itself, weight and bias
+    const projection made(ctx, l);
+    std::vector<float> y(20 * 70);
+    const auto run = [&] { return made.run(bthd(x.data(), 1, 20, 4, 10), bthd(y.data(), 1, 20, 1, 70)); };
+    require(run());  // what threads of the library make once
+    y.assign(y.size(), 7.0f);
+    const auto all = [&y](float value) { return std::ranges::count(y, value) == std::ssize(y); };
+    CHECK(fail_each(run, [&] { return all(7.0f); }) == 1);  // the scratch
+    CHECK(all(42.0f));
   }
 }
 

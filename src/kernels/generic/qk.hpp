@@ -24,12 +24,13 @@ template <int Rows, int Panels, bool Onward = false>
   for (int p = 0; p < Panels; ++p) panel[p] = static_cast<const float*>(k[p]);
 
   TRIL_STEPS for (std::int64_t c = 0; c < dim; ++c) {
+    // In front of the loads, which clang moves to their use, but past no prefetch.
+    if constexpr (Onward && Rows < tiles.qk_rows)
+      TRIL_UNROLL for (int p = 0; p < Panels; ++p) __builtin_prefetch(panel[p] + (c + lines_ahead) * panel_keys);
     vec keys[Panels * per_panel];
     TRIL_UNROLL for (int p = 0; p < Panels; ++p) TRIL_UNROLL for (int i = 0; i < per_panel; ++i)
         keys[p * per_panel + i] = load(panel[p] + c * panel_keys + i * width);
     if constexpr (Rows == tiles.qk_rows) ahead.step();  // the small tiles of decoding have no register to spare
-    if constexpr (Onward && Rows < tiles.qk_rows)
-      TRIL_UNROLL for (int p = 0; p < Panels; ++p) __builtin_prefetch(panel[p] + (c + lines_ahead) * panel_keys);
     TRIL_UNROLL for (int row = 0; row < Rows; ++row) {
       const vec query = broadcast(q[c * Rows + row]);
       TRIL_UNROLL for (int i = 0; i < Panels * per_panel; ++i) sum[row][i] = fma(query, keys[i], sum[row][i]);
