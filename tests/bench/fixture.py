@@ -63,6 +63,18 @@ def decode():
                                     limit_GB_per_s=limit, FLOP_per_B=Q_HEADS / (2 * KV_HEADS))
 
 
+def projection():
+    for name, size in (("qwen3-0.6b", 2048 * 1024), ("llama-7b", 4096 * 4096)):
+        for isa in ("avx512", "avx2"):
+            limit, share = BANDWIDTH[isa], 0.95 * jitter(name, isa)
+            yield entry(f"projection/f32/{name}/1/1/{isa}/cold", 4 * size / limit / share * 1e-6,
+                        GB_per_s=limit * share, of_bandwidth=share, limit_GB_per_s=limit)
+            for rows in (64, 512, 2048):
+                rate = PEAKS[isa] * 0.9 * jitter(name, isa, rows)
+                yield entry(f"projection/f32/{name}/{rows}/1/{isa}", 2 * size * rows / rate * 1e-6, GFLOP_per_s=rate,
+                            of_peak=rate / PEAKS[isa], peak_GFLOP_per_s=PEAKS[isa])
+
+
 def ladder():
     flops = 2 * Q_HEADS * DIM * 2048 * 2049
     steps = [("naive_masked", 1, 1.44), ("naive_truncated", 1, 2.9), ("naive_vectorised", 1, 4.7)]
@@ -80,4 +92,5 @@ def others():
 
 def run():
     """One run with a row of everything, in which every goal is met."""
-    return {"context": dict(CONTEXT), "benchmarks": [*prefill(), *decode(), *ladder(), *others()]}
+    return {"context": dict(CONTEXT), "benchmarks": [*prefill(), *decode(), *projection(), *ladder(),
+                                                   *others()]}

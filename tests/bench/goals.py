@@ -26,6 +26,10 @@ LEAST = {  # row: counter, and the least that it must reach
        for tokens, least in ((128, 0.55), (512, 0.74), (1024, 0.80), (2048, 0.84), (4096, 0.85))},
     f"prefill/{MODEL}/2048/1/sse42": ("of_peak", 0.75),
     **{f"decode/{MODEL}/16384/1/{isa}/cold": ("of_bandwidth", 0.60) for isa in ("avx512", "avx2")},
+    **{f"projection/f32/{model}/{rows}/1/avx512": ("of_peak", 0.86)
+       for model in ("qwen3-0.6b", "llama-7b") for rows in (512, 2048)},
+    f"projection/{MODEL}/64/1/avx512": ("of_peak", 0.80),
+    f"projection/{MODEL}/1/1/avx512/cold": ("of_bandwidth", 0.85),
     **{f"decode_bthd/{MODEL}/16384/1/{isa}/cold": ("of_bandwidth", 0.45) for isa in ("avx512", "avx2")},
 }
 MOST = {f"prefill/{MODEL}/{tokens}/1/{isa}": ("computed_over_visible", most)
