@@ -185,6 +185,19 @@ TEST_CASE("The identity gives finite inputs back bit for bit, a negative zero as
   }
 }
 
+TEST_CASE("A sum that underflows is a positive zero") {
+  const context ctx = context_under_test();
+  for (const std::int64_t out : {1, 40}) {
+    const std::vector<float> weight(static_cast<std::size_t>(2 * out), 0x1p-140f);
+    const std::vector<float> bias(static_cast<std::size_t>(out), -0.0f);
+    const float_tensor x({1, 20, 1, 2}, {}, numeric::bits_as<std::uint32_t>(-0x1p-140f));
+    for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
+      const std::vector<float> y = projected(ctx, {.in = 2, .out = out, .weight = weight.data(), .bias = b}, x);
+      require(compare_bits(y, std::vector<float>(y.size(), 0.0f), static_cast<std::size_t>(out)));
+    }
+  }
+}
+
 TEST_CASE("A projection is within the bound that its own sizes justify") {
   const context ctx = context_under_test();
   for (const values kind : all_values) {
