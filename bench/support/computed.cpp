@@ -10,7 +10,7 @@ namespace tril::bench {
 namespace {
 
 /// Pairs of one block against one split: a tile of rows computes every panel that one of its rows sees.
-std::int64_t computed_pairs(const plan::split_view& view, const std::vector<std::uint16_t>& masks, std::size_t rows,
+std::int64_t computed_pairs(const planning::split_view& view, const std::vector<std::uint16_t>& masks, std::size_t rows,
                             std::size_t tile_rows) {
   std::int64_t pairs = 0;
   for (int i = 0; i < view.count; ++i)
@@ -26,23 +26,24 @@ std::int64_t computed_pairs(const plan::split_view& view, const std::vector<std:
 }  // namespace
 
 double computed_over_visible(const tril_attention_args& args, const contract::kernel_table& kernels) {
-  plan::problem p;
+  planning::problem p;
   if (api::check_args(&args, p).code != TRIL_OK) return 0;
-  const plan::schedule schedule = plan::cut(p, kernels.tiles.block_rows, 0, 0);
+  const planning::schedule schedule =
+      planning::cut(p, {.block_rows = kernels.tiles.block_rows, .panel_bytes = 0, .state_bytes = 0, .cap = 0});
   std::int64_t computed = 0, visible = 0;
-  for (const plan::wave& w : schedule.waves)
-    for (const plan::attend_task& t : w.attend) {
-      const plan::sequence& s =
+  for (const planning::wave& w : schedule.waves)
+    for (const planning::attend_task& t : w.attend) {
+      const planning::sequence& s =
           p.sequences[static_cast<std::size_t>(schedule.units[static_cast<std::size_t>(t.unit)].sequence)];
-      std::vector<plan::interval> rows;
+      std::vector<planning::interval> rows;
       for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
         rows.insert(rows.end(), static_cast<std::size_t>(t.heads),
-                    plan::visible_keys(p.window, s.first_position + row, s.keys));
+                    planning::visible_keys(p.window, s.first_position + row, s.keys));
       std::vector<std::uint16_t> masks(rows.size() * contract::panels_per_split);
-      for (const plan::interval& row : rows) visible += row.size();
-      const plan::interval any = plan::visible_keys(p.window, s, t.first_row, t.first_row + t.rows);
+      for (const planning::interval& row : rows) visible += row.size();
+      const planning::interval any = planning::visible_keys(p.window, s, t.first_row, t.first_row + t.rows);
       for (std::int64_t split = any.first / contract::split_keys; split * contract::split_keys < any.last; ++split)
-        computed += computed_pairs(plan::view_split(rows, split, masks.data()), masks, rows.size(),
+        computed += computed_pairs(planning::view_split(rows, split, masks.data()), masks, rows.size(),
                                    static_cast<std::size_t>(kernels.tiles.qk_rows));
     }
   return static_cast<double>(computed) / static_cast<double>(visible);

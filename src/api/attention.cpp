@@ -57,7 +57,7 @@ tril_status run_stages(const tril_plan& plan, const run::pointers& at) {
 tril_status make_plan(const tril_context* context, const tril_attention_args* args, std::unique_ptr<tril_plan>& plan) {
   const numeric::environment standard;
   if (context == nullptr) return failure(TRIL_INVALID_ARGUMENT, "context: null");
-  plan::problem problem;
+  planning::problem problem;
   if (const tril_status s = api::check_args(args, problem); s.code != TRIL_OK) return s;
   const auto& engine = context->engine;
   auto work = run::make_work(std::move(problem), *engine->kernels, engine->executor->threads());

@@ -28,15 +28,15 @@ tril_status tril_attention_cost(const tril_attention_args* args, tril_cost* call
   return api::without_exceptions([&] {
     tril_cost cost = TRIL_COST_INIT;
     if (const tril_status s = api::read_sized(callers, "cost", sizeof cost, cost); s.code != TRIL_OK) return s;
-    plan::problem p;
+    planning::problem p;
     if (const tril_status s = api::check_args(args, p); s.code != TRIL_OK) return s;
 
     // Pairs and flops fit, check_args has seen to it; bytes of keys that overlap in memory need not.
     counter pairs, keys, rows;
-    for (const plan::sequence& s : p.sequences) {
+    for (const planning::sequence& s : p.sequences) {
       if (s.rows == 0) continue;
-      pairs.add({plan::visible_pairs(p.window, s, 0, s.rows), p.q_heads});
-      keys.add({plan::visible_keys(p.window, s, 0, s.rows).size(), p.kv_heads});
+      pairs.add({planning::visible_pairs(p.window, s, 0, s.rows), p.q_heads});
+      keys.add({planning::visible_keys(p.window, s, 0, s.rows).size(), p.kv_heads});
       rows.add({s.rows, p.q_heads});
     }
     counter flops, kv_bytes, q_bytes, out_bytes;

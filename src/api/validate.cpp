@@ -32,7 +32,7 @@ tril_status check_equal(const char* name, const char* axis, std::int64_t extent,
 }
 
 /// The tensors one by one, then against one another.
-tril_status check_shapes(const plan::problem& p) noexcept {
+tril_status check_shapes(const planning::problem& p) noexcept {
   struct {
     const char* name;
     const tril_layout& layout;
@@ -91,15 +91,15 @@ tril_status check_lengths(const char* name, const std::int32_t* lengths, std::in
 }
 
 tril_status check_window(const char* name, std::int64_t bound, std::int64_t& checked) noexcept {
-  if (bound < plan::window::unbounded)
+  if (bound < planning::window::unbounded)
     return failure(TRIL_INVALID_ARGUMENT, "%s: %" PRId64 " is below -1", name, bound);
-  checked = bound >= max_window ? plan::window::unbounded : bound;  // no position is that far
+  checked = bound >= max_window ? planning::window::unbounded : bound;  // no position is that far
   return ok();
 }
 
 }  // namespace
 
-tril_status check_args(const tril_attention_args* callers, plan::problem& p) {
+tril_status check_args(const tril_attention_args* callers, planning::problem& p) {
   tril_attention_args args = TRIL_ATTENTION_ARGS_INIT;
   tril_kv_layout kv = TRIL_KV_LAYOUT_INIT;
   if (const tril_status s = read_sized(callers, "args", offsetof(tril_attention_args, q_lengths), args);
@@ -139,14 +139,15 @@ tril_status check_args(const tril_attention_args* callers, plan::problem& p) {
   p.sequences.clear();
   p.sequences.reserve(static_cast<std::size_t>(batch));
   for (std::int64_t i = 0; i < batch; ++i) {
-    plan::sequence s{args.q_lengths ? args.q_lengths[i] : rows, kv.lengths ? kv.lengths[i] : keys, 0};
+    planning::sequence s{args.q_lengths ? args.q_lengths[i] : rows, kv.lengths ? kv.lengths[i] : keys, 0};
     s.first_position = args.query_offset ? args.query_offset[i] : s.keys - s.rows;
     p.sequences.push_back(s);
   }
   return ok();
 }
 
-tril_status check_data(const plan::problem& p, const tril_attention_data& data, std::size_t workspace_bytes) noexcept {
+tril_status check_data(const planning::problem& p, const tril_attention_data& data,
+                       std::size_t workspace_bytes) noexcept {
   const placed inputs[] = {{"q", data.q, &p.q}, {"k", data.k, &p.k}, {"v", data.v, &p.v}};
   const placed out = {"out", data.out, &p.out}, lse = {"lse", data.lse, &p.lse};
   for (const placed& t : {inputs[0], inputs[1], inputs[2], out})

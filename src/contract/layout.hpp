@@ -41,4 +41,7 @@ constexpr std::int64_t v_offset(std::int64_t value_dim, std::int64_t key, std::i
          column % column_panel;
 }
 
+/// Elements of a row's partial state in memory: m, l and the undivided output.
+constexpr std::int64_t state_elements(std::int64_t value_dim) { return 2 + padded_columns(value_dim); }
+
 }  // namespace tril::contract

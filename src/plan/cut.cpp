@@ -2,42 +2,70 @@
 
 #include <algorithm>
 
-namespace tril::plan {
+namespace tril::planning {
 namespace {
 
 constexpr std::int64_t pack_task_panels = 4 * contract::panels_per_split;
 
+/// A unit with more than this share of the cap goes in rounds, with the other heads of its sequence: by itself it would
+/// leave a wave few tasks.
+constexpr std::int64_t share_of_cap = 4;
+/// As much of the cap is for the states of a band, so that its rows are many for each time that their keys are packed.
+constexpr std::int64_t states_share = 4;
+/// Heads go together as long as a round has so many splits: enough to hide what a round costs each block of rows.
+constexpr std::int64_t round_splits = 8;
+
+/// Panels first ... last - 1 that rows first ... last - 1 of a sequence see.
+interval visible_panels(const problem& p, const sequence& s, std::int64_t first_row, std::int64_t last_row) {
+  const interval seen = visible_keys(p.window, s, first_row, last_row);
+  const std::int64_t first = seen.first / contract::panel_keys;
+  return {first, seen.empty() ? first : (seen.last + contract::panel_keys - 1) / contract::panel_keys};
+}
+
+/// All rows of each head, heaviest first; the heads of a sequence are neighbours.
 std::vector<unit> units_of(const problem& p) {
   std::vector<unit> units;
   for (std::size_t i = 0; i < p.sequences.size(); ++i) {
     const sequence& s = p.sequences[i];
     if (s.rows == 0) continue;
-    const interval seen = visible_keys(p.window, s, 0, s.rows);
-    const std::int64_t first_panel = seen.first / contract::panel_keys;
-    const std::int64_t last_panel = (seen.last + contract::panel_keys - 1) / contract::panel_keys;
+    const interval panels = visible_panels(p, s, 0, s.rows);
     const std::int64_t pairs = visible_pairs(p.window, s, 0, s.rows) * p.group();
     for (std::int64_t head = 0; head < p.kv_heads; ++head)
-      units.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(head), first_panel,
-                       seen.empty() ? 0 : last_panel - first_panel, pairs, true});
+      units.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(head), 0, s.rows, panels.first,
+                       panels.size(), pairs, true, true});
   }
   std::stable_sort(units.begin(), units.end(), [](const unit& a, const unit& b) { return a.pairs > b.pairs; });
   return units;
 }
 
-void add_tasks(wave& w, std::int32_t index, const unit& u, const problem& p, std::int32_t block_rows) {
-  for (std::int64_t panel = 0; u.packed && panel < u.panels; panel += pack_task_panels)
+/// Rows of all heads of the group go together: they see the same keys, and share one stream of K and V.
+std::int64_t block_heads(const problem& p, std::int32_t block_rows) {
+  return std::min<std::int64_t>(p.group(), block_rows);
+}
+std::int64_t block_tokens(const problem& p, std::int32_t block_rows) { return block_rows / block_heads(p, block_rows); }
+
+void begin_wave(schedule& s) {
+  const auto first = static_cast<std::int32_t>(s.units.size());
+  s.waves.push_back({first, first, {}, {}});
+}
+
+/// To the last wave.
+void add_unit(schedule& to, const unit& u, const problem& p, std::int32_t block_rows) {
+  wave& w = to.waves.back();
+  const std::int32_t index = w.last_unit++;
+  to.units.push_back(u);
+  for (std::int64_t panel = 0; panel < u.panels; panel += pack_task_panels)
     w.pack.push_back({index, panel, std::min(pack_task_panels, u.panels - panel)});
 
-  // Rows of all heads of the group go together: they see the same keys, and share one stream of K and V.
   const sequence& s = p.sequences[static_cast<std::size_t>(u.sequence)];
-  const std::int64_t heads = std::min<std::int64_t>(p.group(), block_rows);
-  const std::int64_t rows = block_rows / heads;
+  const std::int64_t heads = block_heads(p, block_rows), rows = block_tokens(p, block_rows);
+  const std::int64_t last_row = u.first_row + u.rows;
   const std::size_t first = w.attend.size();
-  for (std::int64_t row = 0; row < s.rows; row += rows)
+  for (std::int64_t row = u.first_row; row < last_row; row += rows)
     for (std::int64_t head = 0; head < p.group(); head += heads)
       w.attend.push_back({index, static_cast<std::int32_t>(head),
                           static_cast<std::int32_t>(std::min(heads, p.group() - head)), row,
-                          std::min(rows, s.rows - row)});
+                          std::min(rows, last_row - row)});
   const auto pairs = [&](const attend_task& t) {
     return visible_pairs(p.window, s, t.first_row, t.first_row + t.rows) * t.heads;
   };
@@ -45,22 +73,58 @@ void add_tasks(wave& w, std::int32_t index, const unit& u, const problem& p, std
                    [&](const attend_task& a, const attend_task& b) { return pairs(a) > pairs(b); });
 }
 
+/// A sequence too long for its heads to be packed whole: for each band of rows and some heads, a wave per round.
+void add_rounds(schedule& to, std::int32_t sequence_index, const problem& p, const prefill_sizes& sizes) {
+  const sequence& s = p.sequences[static_cast<std::size_t>(sequence_index)];
+  const std::int64_t split_bytes = contract::panels_per_split * sizes.panel_bytes;
+  const std::int64_t states_bytes = sizes.cap / states_share, panels_bytes = sizes.cap - states_bytes;
+  const std::int64_t heads = std::clamp<std::int64_t>(panels_bytes / (round_splits * split_bytes), 1, p.kv_heads);
+  const std::int64_t round =
+      contract::panels_per_split * std::max<std::int64_t>(1, panels_bytes / (heads * split_bytes));
+  const std::int64_t block = block_tokens(p, sizes.block_rows);
+  const std::int64_t block_bytes = heads * p.group() * block * sizes.state_bytes;
+  const std::int64_t band = block * std::max<std::int64_t>(1, states_bytes / block_bytes);
+  for (std::int64_t row = 0; row < s.rows; row += band) {
+    const std::int64_t rows = std::min(band, s.rows - row);
+    const interval panels = visible_panels(p, s, row, row + rows);
+    const std::int64_t pairs = visible_pairs(p.window, s, row, row + rows) * p.group();
+    for (std::int64_t first_head = 0; first_head < p.kv_heads; first_head += heads) {
+      std::int64_t first = panels.first;
+      do {  // once for rows that see nothing, too
+        const std::int64_t last =
+            std::min(first / contract::panels_per_split * contract::panels_per_split + round, panels.last);
+        begin_wave(to);
+        for (std::int64_t head = first_head; head < std::min(first_head + heads, p.kv_heads); ++head)
+          add_unit(to,
+                   {sequence_index, static_cast<std::int32_t>(head), row, rows, first, last - first, pairs,
+                    first == panels.first, last == panels.last},
+                   p, sizes.block_rows);
+        first = last;
+      } while (first < panels.last);
+    }
+  }
+}
+
 }  // namespace
 
-schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes, std::int64_t packed_bytes_cap) {
-  schedule s{units_of(p), {}};
-  std::int64_t packed = 0;
-  for (std::size_t i = 0; i < s.units.size(); ++i) {
-    const auto index = static_cast<std::int32_t>(i);
-    s.units[i].packed = s.units[i].panels * panel_bytes <= packed_bytes_cap;
-    const std::int64_t bytes = s.units[i].packed ? s.units[i].panels * panel_bytes : 0;
-    if (s.waves.empty() || packed + bytes > packed_bytes_cap) {
-      s.waves.push_back({index, index, {}, {}});
-      packed = 0;
+schedule cut(const problem& p, const prefill_sizes& sizes) {
+  schedule s;
+  std::int64_t room = -1;  // in the last wave
+  const std::vector<unit> units = units_of(p);
+  for (auto u = units.begin(); u != units.end();) {
+    const std::int64_t bytes = u->panels * sizes.panel_bytes;
+    if (bytes > sizes.cap / share_of_cap) {
+      add_rounds(s, u->sequence, p, sizes);
+      u += p.kv_heads;
+      room = -1;
+      continue;
     }
-    packed += bytes;
-    s.waves.back().last_unit = index + 1;
-    add_tasks(s.waves.back(), index, s.units[i], p, block_rows);
+    if (bytes > room) {
+      begin_wave(s);
+      room = sizes.cap;
+    }
+    room -= bytes;
+    add_unit(s, *u++, p, sizes.block_rows);
   }
   return s;
 }
@@ -99,4 +163,4 @@ decode_schedule cut_decode(const problem& p, int workers, bool token_major) {
   return s;
 }
 
-}  // namespace tril::plan
+}  // namespace tril::planning

@@ -8,17 +8,20 @@
 
 #include "plan/visible.hpp"
 
-namespace tril::plan {
+namespace tril::planning {
 
-/// One KV head of one sequence, with the panels of it that some row sees. They are packed once, for all
-/// query heads of the group and all row blocks.
+/// Rows of one KV head's group in one sequence, with the panels that some of them sees. Those are packed once, for
+/// all query heads of the group and all row blocks. Usually all rows of the sequence; where its panels are too many
+/// to lie packed at once, a band of rows that goes through the panels in rounds, each a unit.
 struct unit {
   std::int32_t sequence;
   std::int32_t kv_head;
-  std::int64_t first_panel;
-  std::int64_t panels;
-  std::int64_t pairs;  // visible (row, key) pairs of the group, a measure of its cost
-  bool packed;         // cut(): false if it alone would break the cap, and is attended to as it lies
+  std::int64_t first_row, rows;
+  std::int64_t first_panel, panels;
+  std::int64_t pairs;            // visible (row, key) pairs of the rows, a measure of their cost
+  bool first_round, last_round;  // both, unless there are several
+
+  bool one_round() const { return first_round && last_round; }
 };
 
 struct pack_task {
@@ -48,9 +51,15 @@ struct schedule {
   std::vector<wave> waves;
 };
 
-/// `block_rows`: rows that a kernel takes at once. `panel_bytes`: packed K and V of 16 keys. A wave takes as
-/// many units as keep its packed bytes within `packed_bytes_cap`.
-schedule cut(const problem& p, std::int32_t block_rows, std::int64_t panel_bytes, std::int64_t packed_bytes_cap);
+/// What a kernel takes, and what its memory is.
+struct prefill_sizes {
+  std::int32_t block_rows;   // rows that go through it at once
+  std::int64_t panel_bytes;  // packed K and V of 16 keys
+  std::int64_t state_bytes;  // what is kept of a row between two rounds
+  std::int64_t cap;          // of the packed panels and states of a wave, if it has room for one split of one head
+};
+
+schedule cut(const problem& p, const prefill_sizes& sizes);
 
 /// Decoding: consecutive splits of neighbouring units (KV heads of one sequence), for all their rows. Of each
 /// split all units are done before the next split.
@@ -78,4 +87,4 @@ decode_schedule cut_decode(const problem& p, int workers, bool token_major);
 std::int64_t first_split(const unit& u);
 std::int64_t split_count(const unit& u);
 
-}  // namespace tril::plan
+}  // namespace tril::planning

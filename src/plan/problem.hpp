@@ -5,7 +5,7 @@
 
 #include "tril/tril.h"
 
-namespace tril::plan {
+namespace tril::planning {
 
 /// One sequence of the batch, with its own lengths.
 struct sequence {
@@ -28,10 +28,10 @@ struct problem {
   bool with_lse;
   std::int64_t q_heads, kv_heads, dim, value_dim;
   float scale;
-  plan::window window;
+  planning::window window;
   std::vector<sequence> sequences;
 
   std::int64_t group() const { return q_heads / kv_heads; }  // query heads per KV head
 };
 
-}  // namespace tril::plan
+}  // namespace tril::planning

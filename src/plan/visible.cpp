@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tril::plan {
+namespace tril::planning {
 namespace {
 
 /// Sum over i in [0, count) of clamp(first + i, 0, limit).
@@ -74,4 +74,4 @@ split_view view_split(std::span<const interval> rows, std::int64_t split, std::u
   return view;
 }
 
-}  // namespace tril::plan
+}  // namespace tril::planning

@@ -9,7 +9,7 @@
 #include "contract/layout.hpp"
 #include "plan/problem.hpp"
 
-namespace tril::plan {
+namespace tril::planning {
 
 /// Keys first ... last - 1 of a sequence; empty if first == last.
 struct interval {
@@ -43,4 +43,4 @@ struct split_view {
 /// is written for every panel that is not full.
 split_view view_split(std::span<const interval> rows, std::int64_t split, std::uint16_t* masks);
 
-}  // namespace tril::plan
+}  // namespace tril::planning

@@ -10,21 +10,15 @@ namespace {
 using contract::panel_keys;
 using contract::split_keys;
 
-/// Packed K and V kept at once. A larger problem goes through in waves of KV heads; a head that is larger by
-/// itself is not packed at all, its panels are made in L1 by each block of rows.
-constexpr std::int64_t packed_bytes_cap = std::int64_t{64} << 20;
+std::int64_t k_panel_bytes(const planning::problem& p) { return 4 * contract::k_panel_elements(p.dim); }
+std::int64_t v_panel_bytes(const planning::problem& p) { return 4 * contract::v_panel_elements(p.value_dim); }
 
-std::int64_t k_panel_bytes(const plan::problem& p) { return 4 * contract::k_panel_elements(p.dim); }
-std::int64_t v_panel_bytes(const plan::problem& p) { return 4 * contract::v_panel_elements(p.value_dim); }
-
-bool all_packed(const plan::schedule& s) {
-  return std::all_of(s.units.begin(), s.units.end(), [](const plan::unit& u) { return u.packed; });
-}
+std::int64_t state_bytes(const planning::problem& p) { return 4 * contract::state_elements(p.value_dim); }
 
 /// For each wave two stages: its keys and values are packed, then its rows attend to them.
 class prefill final : public work {
  public:
-  prefill(plan::problem problem, const contract::kernel_table& kernels, int workers);
+  prefill(planning::problem problem, const contract::kernel_table& kernels, int workers, std::int64_t cap);
 
   const char* kernel() const override { return contract::label::attend_split; }
   std::int64_t stages() const override { return 2 * static_cast<std::int64_t>(schedule_.waves.size()); }
@@ -32,37 +26,47 @@ class prefill final : public work {
   void run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const override;
 
  private:
-  void pack(const plan::pack_task& task, const pointers& at) const;
-  void attend(const plan::wave& w, std::size_t task, int worker, const pointers& at) const;
-  void attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split, const pointers& at) const;
+  void pack(const planning::pack_task& task, const pointers& at) const;
+  void attend(const planning::wave& w, std::size_t task, int worker, const pointers& at) const;
+  void attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split, bool last,
+                     const pointers& at) const;
 
-  /// Offsets of a unit's packed panels in the workspace; each wave starts again at the front.
+  /// Offsets of a unit's states and packed panels in the workspace; each wave starts again at the front.
   struct packed_unit {
-    std::size_t k, v, v_finite;
+    std::size_t states, k, v, v_finite;
   };
 
-  plan::schedule schedule_;
+  planning::schedule schedule_;
   std::vector<packed_unit> packed_;
   scratch_layout scratch_;
   std::size_t scratch_offset_ = 0;  // behind the packed panels
 };
 
-prefill::prefill(plan::problem problem, const contract::kernel_table& kernels, int workers)
+prefill::prefill(planning::problem problem, const contract::kernel_table& kernels, int workers, std::int64_t cap)
     : work(std::move(problem), kernels, workers),
-      schedule_(plan::cut(problem_, kernels.tiles.block_rows, k_panel_bytes(problem_) + v_panel_bytes(problem_),
-                          packed_bytes_cap)),
+      schedule_(planning::cut(problem_, {.block_rows = kernels.tiles.block_rows,
+                                         .panel_bytes = k_panel_bytes(problem_) + v_panel_bytes(problem_),
+                                         .state_bytes = state_bytes(problem_),
+                                         .cap = cap})),
       packed_(schedule_.units.size()),
-      scratch_((all_packed(schedule_) ? kernels.block_bytes : kernels.view_bytes)(problem_.dim, problem_.value_dim),
-               kernels.tiles.block_rows) {
-  for (const plan::wave& w : schedule_.waves) {
+      scratch_(kernels.block_bytes(problem_.dim, problem_.value_dim), kernels.tiles.block_rows) {
+  for (const planning::wave& w : schedule_.waves) {
     workspace_layout layout;
-    for (auto i = static_cast<std::size_t>(w.first_unit); i < static_cast<std::size_t>(w.last_unit); ++i) {
-      const plan::unit& u = schedule_.units[i];
-      const auto panels = static_cast<std::size_t>(u.packed ? u.panels : 0);
-      packed_[i].k = layout.reserve(panels * static_cast<std::size_t>(k_panel_bytes(problem_)));
-      packed_[i].v = layout.reserve(panels * static_cast<std::size_t>(v_panel_bytes(problem_)));
-      packed_[i].v_finite = layout.reserve(panels);
-    }
+    const auto each_unit = [&](auto reserve) {
+      for (auto i = static_cast<std::size_t>(w.first_unit); i < static_cast<std::size_t>(w.last_unit); ++i)
+        reserve(schedule_.units[i], packed_[i]);
+    };
+    // In front of all panels, whose number differs, the states lie in the same place in each round.
+    each_unit([&](const planning::unit& u, packed_unit& packed) {
+      packed.states = layout.reserve(
+          u.one_round() ? 0 : static_cast<std::size_t>(u.rows * problem_.group() * state_bytes(problem_)));
+    });
+    each_unit([&](const planning::unit& u, packed_unit& packed) {
+      const auto panels = static_cast<std::size_t>(u.panels);
+      packed.k = layout.reserve(panels * static_cast<std::size_t>(k_panel_bytes(problem_)));
+      packed.v = layout.reserve(panels * static_cast<std::size_t>(v_panel_bytes(problem_)));
+      packed.v_finite = layout.reserve(panels);
+    });
     scratch_offset_ = std::max(scratch_offset_, layout.bytes());
   }
   if (!schedule_.waves.empty())
@@ -70,12 +74,12 @@ prefill::prefill(plan::problem problem, const contract::kernel_table& kernels, i
 }
 
 std::int64_t prefill::tasks(std::int64_t stage) const {
-  const plan::wave& w = schedule_.waves[static_cast<std::size_t>(stage / 2)];
+  const planning::wave& w = schedule_.waves[static_cast<std::size_t>(stage / 2)];
   return static_cast<std::int64_t>(stage % 2 == 0 ? w.pack.size() : w.attend.size());
 }
 
 void prefill::run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const {
-  const plan::wave& w = schedule_.waves[static_cast<std::size_t>(stage / 2)];
+  const planning::wave& w = schedule_.waves[static_cast<std::size_t>(stage / 2)];
   const auto i = static_cast<std::size_t>(task);
   if (stage % 2 == 0)
     pack(w.pack[i], at);
@@ -83,8 +87,8 @@ void prefill::run_task(std::int64_t stage, std::int64_t task, int worker, const 
     attend(w, i, worker, at);
 }
 
-void prefill::pack(const plan::pack_task& task, const pointers& at) const {
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
+void prefill::pack(const planning::pack_task& task, const pointers& at) const {
+  const planning::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
   const packed_unit& packed = packed_[static_cast<std::size_t>(task.unit)];
   const std::int64_t keys = problem_.sequences[static_cast<std::size_t>(u.sequence)].keys;
   const kv_address k_at(problem_.k, at.k, u.sequence, u.kv_head), v_at(problem_.v, at.v, u.sequence, u.kv_head);
@@ -106,29 +110,36 @@ void prefill::pack(const plan::pack_task& task, const pointers& at) const {
   }
 }
 
-void prefill::attend(const plan::wave& w, std::size_t index, int worker, const pointers& at) const {
-  const plan::attend_task& task = w.attend[index];
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
+void prefill::attend(const planning::wave& w, std::size_t index, int worker, const pointers& at) const {
+  const planning::attend_task& task = w.attend[index];
+  const planning::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
   std::byte* scratch = at.workspace + scratch_offset_ + scratch_.bytes * static_cast<std::size_t>(worker);
   // Workers take tasks in turn.
   const std::size_t guess = std::min(index + static_cast<std::size_t>(workers_), w.attend.size() - 1);
   const task_of_unit next = {w.attend[guess], schedule_.units[static_cast<std::size_t>(w.attend[guess].unit)]};
   const block_of_rows rows = gather_rows(problem_, {task, u}, &next, scratch_, scratch, at);
 
+  // Rows of the group go token by token, as gather_rows() lays them out.
+  const std::int64_t first_state = (task.first_row - u.first_row) * problem_.group() + task.first_head;
+  auto* state = reinterpret_cast<float*>(at.workspace + packed_[static_cast<std::size_t>(task.unit)].states +
+                                         first_state * state_bytes(problem_));
+  const planning::interval keys = {std::max(rows.any.first, u.first_panel * panel_keys),
+                                   std::min(rows.any.last, (u.first_panel + u.panels) * panel_keys)};
   kernels_.begin_rows(rows.block);
-  for (std::int64_t split = rows.any.first / split_keys; split * split_keys < rows.any.last; ++split)
-    if (u.packed)
-      attend_packed(task.unit, rows, split, at);
-    else
-      attend_views(kernels_, problem_, rows, {u, split}, {u, split + 1}, at);
-  kernels_.finish_rows(rows.block);
+  if (!u.first_round) kernels_.fold_rows(rows.block, state);
+  for (std::int64_t split = keys.first / split_keys; split * split_keys < keys.last; ++split)
+    attend_packed(task.unit, rows, split, (split + 1) * split_keys >= keys.last, at);
+  if (u.last_round)
+    kernels_.finish_rows(rows.block);
+  else
+    kernels_.save_rows(rows.block, state);
 }
 
-void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split,
+void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::int64_t split, bool last,
                             const pointers& at) const {
-  const plan::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
+  const planning::unit& u = schedule_.units[static_cast<std::size_t>(unit)];
   const packed_unit& packed = packed_[static_cast<std::size_t>(unit)];
-  const plan::split_view view = plan::view_split(rows.seen, split, rows.masks);
+  const planning::split_view view = planning::view_split(rows.seen, split, rows.masks);
   contract::key_panel panels[contract::panels_per_split];
   for (int i = 0; i < view.count; ++i) {
     const auto [slot, full] = view.panels[i];
@@ -142,7 +153,6 @@ void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::i
                  .v_finite = at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] != std::byte{0}};
   }
   const std::int64_t next = (split + 1) * contract::panels_per_split - u.first_panel;
-  const bool last = (split + 1) * split_keys >= rows.any.last;
   if (view.count > 0)
     kernels_.attend_split(rows.block, {panels, view.count, split * split_keys,
                                        last ? nullptr : at.workspace + packed.k + next * k_panel_bytes(problem_)});
@@ -150,8 +160,9 @@ void prefill::attend_packed(std::int32_t unit, const block_of_rows& rows, std::i
 
 }  // namespace
 
-std::unique_ptr<work> make_prefill(plan::problem problem, const contract::kernel_table& kernels, int workers) {
-  return std::make_unique<prefill>(std::move(problem), kernels, workers);
+std::unique_ptr<work> make_prefill(planning::problem problem, const contract::kernel_table& kernels, int workers,
+                                   std::int64_t cap) {
+  return std::make_unique<prefill>(std::move(problem), kernels, workers, cap);
 }
 
 }  // namespace tril::run

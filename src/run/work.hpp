@@ -33,27 +33,32 @@ class work {
   /// Runs one task, with the scratch of `worker`.
   virtual void run_task(std::int64_t stage, std::int64_t task, int worker, const pointers& at) const = 0;
 
-  const plan::problem& problem() const { return problem_; }
+  const planning::problem& problem() const { return problem_; }
   int workers() const { return workers_; }
   std::size_t workspace_bytes() const { return workspace_bytes_; }
 
  protected:
-  work(plan::problem problem, const contract::kernel_table& kernels, int workers)
+  work(planning::problem problem, const contract::kernel_table& kernels, int workers)
       : problem_(std::move(problem)), kernels_(kernels), workers_(workers) {}
 
-  plan::problem problem_;
+  planning::problem problem_;
   const contract::kernel_table& kernels_;
   int workers_;
   std::size_t workspace_bytes_ = 0;
 };
 
+/// Packed K and V, and states between rounds, that prefill keeps at once. A larger problem goes through in waves of KV
+/// heads; where a head is large by itself, in rounds of its keys.
+inline constexpr std::int64_t prefill_cap = std::int64_t{64} << 20;
+
 /// Many rows: K and V are packed once, then every block of rows attends to the packed panels.
-std::unique_ptr<work> make_prefill(plan::problem problem, const contract::kernel_table& kernels, int workers);
+std::unique_ptr<work> make_prefill(planning::problem problem, const contract::kernel_table& kernels, int workers,
+                                   std::int64_t cap = prefill_cap);
 
 /// Few rows: K and V are read once, as they lie; a long sequence is spread over the workers.
-std::unique_ptr<work> make_decode(plan::problem problem, const contract::kernel_table& kernels, int workers);
+std::unique_ptr<work> make_decode(planning::problem problem, const contract::kernel_table& kernels, int workers);
 
 /// Whichever of the two suits the problem.
-std::unique_ptr<work> make_work(plan::problem problem, const contract::kernel_table& kernels, int workers);
+std::unique_ptr<work> make_work(planning::problem problem, const contract::kernel_table& kernels, int workers);
 
 }  // namespace tril::run

@@ -1,5 +1,6 @@
 #include "plan/cut.hpp"
 
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -14,29 +15,31 @@ namespace {
 /// What prefill is cut from.
 struct cutting {
   described_problem problem;
-  std::int32_t block_rows;
-  std::int64_t panel_bytes, packed_bytes_cap;
+  planning::prefill_sizes sizes;
 
-  plan::schedule cut() const { return plan::cut(problem.planned, block_rows, panel_bytes, packed_bytes_cap); }
+  planning::schedule cut() const { return planning::cut(problem.planned, sizes); }
 };
 
 std::ostream& operator<<(std::ostream& out, const cutting& c) {
-  return out << c.problem << "; blocks of " << c.block_rows << " rows, panels of " << c.panel_bytes << " bytes, cap "
-             << c.packed_bytes_cap;
+  return out << c.problem << "; blocks of " << c.sizes.block_rows << " rows, panels of " << c.sizes.panel_bytes
+             << " bytes, states of " << c.sizes.state_bytes << " bytes, cap " << c.sizes.cap;
 }
 
 rc::Gen<cutting> any_cutting() {
   return rc::gen::exec([] {
-    return cutting{*any_problem(), *rc::gen::element(1, 2, 3, 5, 8, 12, 16, 48),
-                   *rc::gen::inRange<std::int64_t>(1, 2000), *rc::gen::inRange<std::int64_t>(0, 200'000)};
+    return cutting{*any_problem(),
+                   {.block_rows = *rc::gen::element(1, 2, 3, 5, 8, 12, 16, 48),
+                    .panel_bytes = *rc::gen::inRange<std::int64_t>(1, 2000),
+                    .state_bytes = *rc::gen::inRange<std::int64_t>(1, 500),
+                    .cap = *rc::gen::inRange<std::int64_t>(0, 1'000'000)}};
   });
 }
 
-const plan::unit& unit_of(const plan::schedule& s, std::int32_t index) {
+const planning::unit& unit_of(const planning::schedule& s, std::int32_t index) {
   return s.units.at(static_cast<std::size_t>(index));
 }
 
-std::int64_t pairs_of(const cutting& c, const plan::schedule& s, const plan::attend_task& t) {
+std::int64_t pairs_of(const cutting& c, const planning::schedule& s, const planning::attend_task& t) {
   const described d = c.problem.sequence_of(unit_of(s, t.unit));
   std::int64_t pairs = 0;
   for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
@@ -46,101 +49,142 @@ std::int64_t pairs_of(const cutting& c, const plan::schedule& s, const plan::att
 
 }  // namespace
 
-TEST_CASE("every row of every head is computed exactly once, in blocks that fit") {
+TEST_CASE("every row of every head goes once through the panels that it sees, in blocks that fit") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
-    const plan::schedule s = c.cut();
-    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> computed;  // sequence, query head, row
-    for (const plan::wave& w : s.waves)
-      for (const plan::attend_task& t : w.attend) {
+    const planning::schedule s = c.cut();
+    // Per sequence, query head and row: the panel that it has come to, and whether that was the last.
+    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::pair<std::int64_t, bool>> come_to;
+    for (const planning::wave& w : s.waves)
+      for (const planning::attend_task& t : w.attend) {
         RC_ASSERT(t.rows >= 1 && t.heads >= 1);
-        RC_ASSERT(t.rows * t.heads <= c.block_rows);
+        RC_ASSERT(t.rows * t.heads <= c.sizes.block_rows);
         RC_ASSERT(t.unit >= w.first_unit && t.unit < w.last_unit);
-        const plan::unit& u = unit_of(s, t.unit);
+        const planning::unit& u = unit_of(s, t.unit);
+        RC_ASSERT(t.first_row >= u.first_row && t.first_row + t.rows <= u.first_row + u.rows);
         for (std::int64_t head = t.first_head; head < t.first_head + t.heads; ++head) {
           RC_ASSERT(head >= 0 && head < c.problem.planned.group());
-          for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row)
-            RC_ASSERT(computed.insert({u.sequence, u.kv_head * c.problem.planned.group() + head, row}).second);
+          for (std::int64_t row = t.first_row; row < t.first_row + t.rows; ++row) {
+            const auto [before, first_time] = come_to.insert(
+                {{u.sequence, u.kv_head * c.problem.planned.group() + head, row}, {u.first_panel, false}});
+            RC_ASSERT(first_time == u.first_round);
+            RC_ASSERT(before->second == std::pair(u.first_panel, false));
+            before->second = {u.first_panel + u.panels, u.last_round};
+          }
         }
       }
     std::size_t rows = 0;
-    for (const plan::sequence& sequence : c.problem.planned.sequences)
+    for (const planning::sequence& sequence : c.problem.planned.sequences)
       rows += static_cast<std::size_t>(sequence.rows * c.problem.planned.q_heads);
-    for (const auto& [sequence, head, row] : computed) {
+    for (const auto& [which, panels] : come_to) {
+      const auto [sequence, head, row] = which;
       RC_ASSERT(head < c.problem.planned.q_heads);
       RC_ASSERT(row < c.problem.sequence(sequence).sequence.rows);
+      RC_ASSERT(panels.second);
     }
-    RC_ASSERT(computed.size() == rows);
+    RC_ASSERT(come_to.size() == rows);
   });
 }
 
-TEST_CASE("a unit has the panels that its rows see, and packs each once if it packs any") {
+TEST_CASE("the rounds of a unit have the panels that its rows see, and pack each once") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
-    const plan::schedule s = c.cut();
-    for (const plan::unit& u : s.units) {
+    const planning::schedule s = c.cut();
+    std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::set<std::int64_t>> in_rounds;
+    for (const planning::unit& u : s.units) {
       const described d = c.problem.sequence_of(u);
       std::int64_t pairs = 0;
       std::set<std::int64_t> seen;
-      for (std::int64_t row = 0; row < d.sequence.rows; ++row)
+      for (std::int64_t row = u.first_row; row < u.first_row + u.rows; ++row)
         for (std::int64_t key = 0; key < d.sequence.keys; ++key)
           if (d.sees(row, key)) {
             ++pairs;
             seen.insert(key / contract::panel_keys);
           }
       RC_ASSERT(u.pairs == pairs * c.problem.planned.group());
-      RC_ASSERT(u.panels == static_cast<std::int64_t>(seen.size()));  // rows see neighbouring panels
-      if (!seen.empty()) RC_ASSERT(u.first_panel == *seen.begin());
-      if (!seen.empty()) RC_ASSERT(u.first_panel + u.panels == *seen.rbegin() + 1);
+      std::set<std::int64_t>& so_far = in_rounds[{u.sequence, u.kv_head, u.first_row}];
+      if (u.one_round()) RC_ASSERT(so_far.empty());
+      if (!u.first_round) RC_ASSERT(u.first_panel % contract::panels_per_split == 0);
+      for (std::int64_t panel = u.first_panel; panel < u.first_panel + u.panels; ++panel)
+        RC_ASSERT(so_far.insert(panel).second);
+      if (u.last_round) RC_ASSERT(so_far == seen);
     }
     std::set<std::pair<std::int32_t, std::int64_t>> packed;
-    for (const plan::wave& w : s.waves)
-      for (const plan::pack_task& t : w.pack) {
+    for (const planning::wave& w : s.waves)
+      for (const planning::pack_task& t : w.pack) {
         RC_ASSERT(t.unit >= w.first_unit && t.unit < w.last_unit);
         RC_ASSERT(t.panels >= 1);
-        RC_ASSERT(unit_of(s, t.unit).packed);
         for (std::int64_t panel = t.first_panel; panel < t.first_panel + t.panels; ++panel) {
           RC_ASSERT(panel >= 0 && panel < unit_of(s, t.unit).panels);
           RC_ASSERT(packed.insert({t.unit, panel}).second);
         }
       }
     std::size_t panels = 0;
-    for (const plan::unit& u : s.units) panels += u.packed ? static_cast<std::size_t>(u.panels) : 0;
+    for (const planning::unit& u : s.units) panels += static_cast<std::size_t>(u.panels);
     RC_ASSERT(packed.size() == panels);
   });
 }
 
-TEST_CASE("waves take the units in order, as many as the cap allows") {
+TEST_CASE("waves take the units in order and stay within the cap") {
   holds_for(500, [] {
     const cutting c = *any_cutting();
-    const plan::schedule s = c.cut();
-    const auto bytes = [&](std::int32_t unit) {
-      const plan::unit& u = unit_of(s, unit);
-      return u.packed ? u.panels * c.panel_bytes : 0;
+    const planning::schedule s = c.cut();
+    const std::int64_t group = c.problem.planned.group(), split_bytes = 16 * c.sizes.panel_bytes;
+    const std::int64_t block_states = std::max<std::int64_t>(c.sizes.block_rows, group) * c.sizes.state_bytes;
+    const auto bytes = [&](const planning::unit& u) {
+      return u.panels * c.sizes.panel_bytes + (u.one_round() ? 0 : u.rows * group * c.sizes.state_bytes);
     };
-    for (const plan::unit& u : s.units) RC_ASSERT(u.packed == (u.panels * c.panel_bytes <= c.packed_bytes_cap));
     std::int32_t next = 0;
-    for (const plan::wave& w : s.waves) {
+    for (const planning::wave& w : s.waves) {
       RC_ASSERT(w.first_unit == next);
       RC_ASSERT(w.last_unit > w.first_unit);
       next = w.last_unit;
-      std::int64_t packed = 0;
-      for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) packed += bytes(unit);
-      RC_ASSERT(packed <= c.packed_bytes_cap);
-      if (static_cast<std::size_t>(next) < s.units.size()) RC_ASSERT(packed + bytes(next) > c.packed_bytes_cap);
+      std::int64_t taken = 0;
+      for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) taken += bytes(unit_of(s, unit));
+      // Where the cap has no room for that, one split of a head and one block of rows is the least.
+      const std::int64_t heads = w.last_unit - w.first_unit;
+      const std::int64_t panels_cap = std::max(c.sizes.cap, split_bytes), states_cap = heads * block_states;
+      RC_ASSERT(taken <= std::max(c.sizes.cap, panels_cap + states_cap));
+      if (c.sizes.cap >= 2 * split_bytes && c.sizes.cap / 4 >= states_cap) RC_ASSERT(taken <= c.sizes.cap);
     }
     RC_ASSERT(static_cast<std::size_t>(next) == s.units.size());
+  });
+}
+
+TEST_CASE("rounds of a band follow each other, for the same heads and rows") {
+  holds_for(300, [] {
+    const cutting c = *any_cutting();
+    const planning::schedule s = c.cut();
+    for (std::size_t i = 0; i < s.waves.size(); ++i) {
+      const planning::wave& w = s.waves[i];
+      if (unit_of(s, w.first_unit).last_round) continue;
+      RC_ASSERT(i + 1 < s.waves.size());
+      const planning::wave& after = s.waves[i + 1];
+      RC_ASSERT(w.last_unit - w.first_unit == after.last_unit - after.first_unit);
+      for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) {
+        const planning::unit &u = unit_of(s, unit), &v = unit_of(s, after.first_unit + unit - w.first_unit);
+        RC_ASSERT(std::tuple(u.sequence, u.kv_head, u.first_row, u.rows, false) ==
+                  std::tuple(v.sequence, v.kv_head, v.first_row, v.rows, v.first_round));
+      }
+    }
   });
 }
 
 TEST_CASE("the heaviest work comes first") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
-    const plan::schedule s = c.cut();
-    for (std::size_t i = 1; i < s.units.size(); ++i) RC_ASSERT(s.units[i - 1].pairs >= s.units[i].pairs);
-    for (const plan::wave& w : s.waves)
+    const planning::schedule s = c.cut();
+    const auto pairs_of_sequence = [&](const planning::unit& u) {
+      std::int64_t pairs = 0;
+      for (const planning::unit& other : s.units)
+        if (other.sequence == u.sequence && other.kv_head == u.kv_head && other.last_round) pairs += other.pairs;
+      return pairs;
+    };
+    for (std::size_t i = 1; i < s.units.size(); ++i)
+      RC_ASSERT(pairs_of_sequence(s.units[i - 1]) >= pairs_of_sequence(s.units[i]));
+    for (const planning::wave& w : s.waves)
       for (std::size_t i = 1; i < w.attend.size(); ++i) {
-        const plan::attend_task &before = w.attend[i - 1], &task = w.attend[i];
+        const planning::attend_task &before = w.attend[i - 1], &task = w.attend[i];
         RC_ASSERT(before.unit <= task.unit);
         if (before.unit == task.unit) RC_ASSERT(pairs_of(c, s, before) >= pairs_of(c, s, task));
       }
@@ -155,14 +199,14 @@ TEST_CASE("the cut depends on shapes alone") {
     other.problem.planned.with_lse = !other.problem.planned.with_lse;
     for (tril_layout* l : {&other.problem.planned.q, &other.problem.planned.k, &other.problem.planned.v})
       l->strides[1] += 1000;
-    const auto text = [](const plan::schedule& s) {
+    const auto text = [](const planning::schedule& s) {
       std::ostringstream out;
-      for (const plan::unit& u : s.units)
+      for (const planning::unit& u : s.units)
         out << u.sequence << ' ' << u.kv_head << ' ' << u.first_panel << ' ' << u.panels << '\n';
-      for (const plan::wave& w : s.waves) {
+      for (const planning::wave& w : s.waves) {
         out << "wave " << w.first_unit << ' ' << w.last_unit << '\n';
-        for (const plan::pack_task& t : w.pack) out << t.unit << ' ' << t.first_panel << ' ' << t.panels << '\n';
-        for (const plan::attend_task& t : w.attend)
+        for (const planning::pack_task& t : w.pack) out << t.unit << ' ' << t.first_panel << ' ' << t.panels << '\n';
+        for (const planning::attend_task& t : w.attend)
           out << t.unit << ' ' << t.first_head << ' ' << t.heads << ' ' << t.first_row << ' ' << t.rows << '\n';
       }
       return out.str();
@@ -172,12 +216,28 @@ TEST_CASE("the cut depends on shapes alone") {
 }
 
 TEST_CASE("a long sequence is packed in several tasks") {
-  plan::problem p{};
+  planning::problem p{};
   p.q_heads = p.kv_heads = 1;
-  p.window = {plan::window::unbounded, 0};
+  p.window = {planning::window::unbounded, 0};
   p.sequences = {{1, 100'000, 99'999}};
-  const plan::schedule s = plan::cut(p, 16, 1, INT64_MAX);
+  const planning::schedule s =
+      planning::cut(p, {.block_rows = 16, .panel_bytes = 1, .state_bytes = 1, .cap = INT64_MAX});
   REQUIRE(s.waves.size() == 1);
   CHECK(s.waves[0].attend.size() == 1);
   CHECK(s.waves[0].pack.size() > 10);  // work for several threads even where there is only one head
+}
+
+TEST_CASE("heads of a long sequence go through rounds together, so that there are tasks for many threads") {
+  planning::problem p{};
+  p.q_heads = 16;
+  p.kv_heads = 8;
+  p.window = {planning::window::unbounded, 0};
+  p.sequences = {{512, 131072, 131072 - 512}};
+  constexpr std::int64_t panel_bytes = 16 * 1024, state_bytes = 520, cap = std::int64_t{64} << 20;
+  const planning::schedule s =
+      planning::cut(p, {.block_rows = 96, .panel_bytes = panel_bytes, .state_bytes = state_bytes, .cap = cap});
+  REQUIRE(s.waves.size() > 1);
+  for (const planning::wave& w : s.waves) CHECK(w.last_unit - w.first_unit == p.kv_heads);
+  // A cap that is mostly used packs in the fewest rounds.
+  CHECK(s.waves.size() <= 2 * 8 * 131072 / 16 * panel_bytes / cap);
 }

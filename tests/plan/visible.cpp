@@ -8,7 +8,7 @@
 
 using namespace tril;
 using namespace tril::test;
-using plan::interval;
+using planning::interval;
 
 namespace {
 
@@ -38,7 +38,7 @@ TEST_CASE("the keys that a row sees are the interval that the predicate describe
   holds_for(2000, [] {
     const described d = *any_description(20, 70);
     for (std::int64_t row = 0; row < d.sequence.rows; ++row) {
-      const interval keys = plan::visible_keys(d.planned(), d.sequence.first_position + row, d.sequence.keys);
+      const interval keys = planning::visible_keys(d.planned(), d.sequence.first_position + row, d.sequence.keys);
       RC_ASSERT(keys.first <= keys.last);
       const seen_keys seen = seen_by_rows(d, row, row + 1);
       RC_ASSERT(seen.are(keys));
@@ -53,14 +53,14 @@ TEST_CASE("the keys that rows see lie in the smallest such interval, and their p
     const auto first = *rc::gen::inRange<std::int64_t>(0, d.sequence.rows + 1).as("first row");
     const auto last = *rc::gen::inRange<std::int64_t>(first, d.sequence.rows + 1).as("last row");
     const seen_keys seen = seen_by_rows(d, first, last);
-    RC_ASSERT(plan::visible_pairs(d.planned(), d.sequence, first, last) == seen.count);
-    if (first < last) RC_ASSERT(seen.are(plan::visible_keys(d.planned(), d.sequence, first, last)));
+    RC_ASSERT(planning::visible_pairs(d.planned(), d.sequence, first, last) == seen.count);
+    if (first < last) RC_ASSERT(seen.are(planning::visible_keys(d.planned(), d.sequence, first, last)));
   });
 }
 
 TEST_CASE("pairs that can be counted by hand") {
-  const auto pairs = [](std::int64_t rows, std::int64_t keys, std::int64_t left = plan::window::unbounded) {
-    return plan::visible_pairs({left, 0}, {rows, keys, keys - rows}, 0, rows);
+  const auto pairs = [](std::int64_t rows, std::int64_t keys, std::int64_t left = planning::window::unbounded) {
+    return planning::visible_pairs({left, 0}, {rows, keys, keys - rows}, 0, rows);
   };
   CHECK(pairs(512, 512) == 512 * 513 / 2);
   CHECK(pairs(1, 4096) == 4096);
@@ -79,10 +79,10 @@ TEST_CASE("bounds just below 2^61 are no bounds, whatever the position") {
   constexpr std::int64_t far = (std::int64_t{1} << 61) - 1, keys = std::int64_t{1} << 40;
   for (const std::int64_t position : {std::int64_t{INT32_MIN}, std::int64_t{0}, std::int64_t{INT32_MAX}, keys}) {
     CAPTURE(position);
-    const interval seen = plan::visible_keys({far, far}, position, keys);
+    const interval seen = planning::visible_keys({far, far}, position, keys);
     CHECK(seen.first == 0);
     CHECK(seen.last == keys);
-    CHECK(plan::visible_pairs({far, far}, {1000, keys, position}, 0, 1000) == 1000 * keys);
+    CHECK(planning::visible_pairs({far, far}, {1000, keys, position}, 0, 1000) == 1000 * keys);
   }
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a split is seen as full panels, and as masks at the edges") {
         });
     constexpr std::uint16_t untouched = 0xA5C3;
     std::vector<std::uint16_t> masks(rows.size() * contract::panels_per_split, untouched);
-    const plan::split_view view = plan::view_split(rows, split, masks.data());
+    const planning::split_view view = planning::view_split(rows, split, masks.data());
 
     int listed = 0;
     for (int slot = 0; slot < contract::panels_per_split; ++slot) {

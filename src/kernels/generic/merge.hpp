@@ -44,24 +44,23 @@ inline void fold_outputs(const block_state& s, int row, std::int64_t columns, co
     store(out + c, fma(load(out + c), keep, load(split_out + c) * take));
 }
 
-/// A block's partial state in memory: per row m, l and the undivided output.
-inline std::int64_t saved_row_floats(const contract::row_block& block) { return 2 + padded_columns(block.value_dim); }
-
+/// A block's partial state goes to memory, state_elements() per row.
 inline void save_rows(const contract::row_block& block, float* to) {
   const block_state s = state_of(block);
   start_outputs(block, s);
   const std::int64_t columns = padded_columns(block.value_dim);
-  for (int row = 0; row < block.count; ++row, to += saved_row_floats(block)) {
+  for (int row = 0; row < block.count; ++row, to += contract::state_elements(block.value_dim)) {
     to[0] = s.max[row];
     to[1] = s.sum[row];
     std::memcpy(to + 2, s.out + row * columns, sizeof(float) * static_cast<std::size_t>(columns));
   }
 }
 
-/// Folds a saved state into the block's, as one more split.
+/// Folds a saved state into the block's, as one more split. Into a block that has just begun this restores what was
+/// saved, to the bit but for the sign of a zero, which no output shows.
 inline void fold_rows(const contract::row_block& block, const float* from) {
   const block_state s = state_of(block);
-  const std::int64_t columns = padded_columns(block.value_dim), row_floats = saved_row_floats(block);
+  const std::int64_t columns = padded_columns(block.value_dim), row_floats = contract::state_elements(block.value_dim);
   for (int row = 0; row < block.count; ++row) {
     s.split_max[row] = from[row * row_floats];
     s.split_sum[row] = from[row * row_floats + 1];
