@@ -9,6 +9,7 @@
 #include "api/layout.hpp"
 #include "api/sized.hpp"
 #include "memory/aligned.hpp"
+#include "memory/workspace.hpp"
 #include "numeric/environment.hpp"
 #include "parallel/worker_slots.hpp"
 #include "run/projection.hpp"
@@ -82,25 +83,35 @@ tril_status run_rows(const tril_projection& projection, const tril_projection_da
   if (const tril_status s = api::read_sized(callers, "data", sizeof data, data); s.code != TRIL_OK) return s;
   if (const tril_status s = check_rows(projection.work, data); s.code != TRIL_OK) return s;
 
+  const std::int64_t rows = data.x_layout.extents[0] * data.x_layout.extents[1];
+  if (rows == 0) return api::ok();
   const parallel::executor& executor = *projection.engine->executor;
-  const run::projection_cut cut =
-      projection.work.cut(data.x_layout.extents[0] * data.x_layout.extents[1], executor.threads());
-  if (cut.tasks == 0) return api::ok();
-  const auto workers = static_cast<int>(std::min<std::int64_t>(executor.threads(), cut.tasks));
-  const std::size_t bytes = cut.scratch_bytes * static_cast<std::size_t>(workers);
-  const aligned_bytes scratch = bytes <= largest_allocation ? allocate_aligned(bytes) : nullptr;
-  if (scratch == nullptr) return failure(TRIL_OUT_OF_MEMORY, "scratch: no memory for %zu bytes", bytes);
+  const run::projection& work = projection.work;
+  const std::int64_t band = work.band_rows(rows, executor.threads());
+  workspace_layout layout;
+  const std::size_t packed = layout.reserve(work.packed_bytes(band));
+  const std::size_t scratch = layout.reserve(work.scratch_bytes() * static_cast<std::size_t>(executor.threads()));
+  const aligned_bytes memory = layout.bytes() <= largest_allocation ? allocate_aligned(layout.bytes()) : nullptr;
+  if (memory == nullptr) return failure(TRIL_OUT_OF_MEMORY, "scratch: no memory for %zu bytes", layout.bytes());
 
-  const run::projected_rows rows = {data.x_layout, static_cast<const std::byte*>(data.x), data.y_layout,
-                                    static_cast<std::byte*>(data.y)};
-  parallel::worker_slots slots(workers);
-  const auto task = [&](std::int64_t i) {
-    const numeric::environment standard;
-    const parallel::worker_slots::holder worker(slots);
-    projection.work.run_task(cut, i, rows, scratch.get() + cut.scratch_bytes * static_cast<std::size_t>(worker.slot()));
-  };
-  if (!executor.parallel_for(cut.tasks, task))
-    return failure(TRIL_EXECUTOR_FAILED, "executor: did not run every task exactly once");
+  const run::projected at = {data.x_layout, static_cast<const std::byte*>(data.x), data.y_layout,
+                             static_cast<std::byte*>(data.y), memory.get() + packed};
+  parallel::worker_slots slots(executor.threads());
+  for (std::int64_t first = 0; first < rows; first += band) {
+    const run::projection_cut cut = work.cut(first, std::min(band, rows - first), executor.threads());
+    const auto pack = [&](std::int64_t task) {
+      const numeric::environment standard;
+      work.pack(cut, task, at);
+    };
+    const auto multiply = [&](std::int64_t task) {
+      const numeric::environment standard;
+      const parallel::worker_slots::holder worker(slots);
+      work.multiply(cut, task, at,
+                    memory.get() + scratch + work.scratch_bytes() * static_cast<std::size_t>(worker.slot()));
+    };
+    if (!executor.parallel_for(cut.pack_tasks, pack) || !executor.parallel_for(cut.tasks, multiply))
+      return failure(TRIL_EXECUTOR_FAILED, "executor: did not run every task exactly once");
+  }
   return api::ok();
 }
 

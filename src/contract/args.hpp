@@ -112,20 +112,28 @@ struct merge_args {
   std::int32_t value_dim;
 };
 
-/// y = x . W^T + bias for a block of rows and a range of outputs. W lies in panels like those of K: 16 outputs each,
-/// [in][16], one behind another.
-struct project_args {
+/// Rows that a projection takes together, as its tiles want them.
+struct pack_x_args {
   const float* const* x;  // [rows]: the first head of each
-  float* const* y;        // [rows] of [out]
-  std::int32_t rows;      // 1 ... the block_rows of the table
+  std::int32_t rows;      // 1 ... qk_rows of the table
   std::int64_t heads;     // `in` is heads times dim
   std::int64_t dim;       // elements that lie together
   std::int64_t head_stride;
+  float* packed;  // out: of packed_x_floats(), 64-byte aligned
+};
+
+/// y = x . W^T + bias for a block of rows and a range of outputs. W lies in panels like those of K: 16 outputs each,
+/// [in][16], one behind another.
+struct project_args {
+  const float* x;     // what pack_x made of every qk_rows rows, packed_x_floats() apart
+  float* const* y;    // [rows] of [out]
+  std::int32_t rows;  // 1 ... the block_rows of the table
+  std::int64_t in;
   const float* weight;
   const float* bias;  // [out], or null
   std::int64_t out;
   std::int64_t first_panel, last_panel;  // the last one is one behind
-  float* scratch;                        // of project_floats(), 64-byte aligned
+  float* sums;                           // scratch, [whole tiles of rows][split_keys], 64-byte aligned
 };
 
 /// Independent chains of multiply-add.

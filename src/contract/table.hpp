@@ -18,9 +18,9 @@ struct tile_sizes {
   std::int32_t pv_columns;
 };
 
-/// Scratch of a projection of `rows` rows: their sums, and the rows as tiles take them, with a vector's room behind.
-constexpr std::int64_t project_floats(const tile_sizes& tiles, std::int64_t rows, std::int64_t in) {
-  return round_up(rows, tiles.qk_rows) * (split_keys + in) + panel_keys;
+/// Rows of a projection as tiles take them, up to qk_rows, with a vector's room behind.
+constexpr std::int64_t packed_x_floats(const tile_sizes& tiles, std::int64_t in) {
+  return round_up(tiles.qk_rows * in, panel_keys) + panel_keys;
 }
 
 struct kernel_table {

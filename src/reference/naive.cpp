@@ -38,4 +38,12 @@ void naive_truncated(const row& r, float* scores, float* out) {
   naive(r, r.visible.empty() ? 0 : r.visible.back().last, scores, out);
 }
 
+void naive_projection(const projected_row& r, float* y) {
+  for (std::int64_t o = 0; o < r.out; ++o) {
+    float sum = 0.0f;
+    for (std::int64_t c = 0; c < r.in; ++c) sum += r.x[c] * r.weight[o * r.in + c];
+    y[o] = r.bias ? sum + r.bias[o] : sum;
+  }
+}
+
 }  // namespace tril::reference::TRIL_NAIVE

@@ -16,6 +16,12 @@ float* panel_at(std::byte* panels, std::int64_t in, std::int64_t panel) {
   return reinterpret_cast<float*>(panels) + panel * contract::k_panel_elements(in);
 }
 
+/// Row i of [batch][rows].
+template <class Byte>
+Byte* row_at(Byte* data, const tril_layout& l, std::int64_t i) {
+  return address(data, l, i / l.extents[1], i % l.extents[1], 0);
+}
+
 }  // namespace
 
 projection::projection(const contract::kernel_table& kernels, const weight& w)
@@ -49,51 +55,77 @@ void projection::pack_panel(const weight& w, std::int64_t panel) {
   }
 }
 
-projection_cut projection::cut(std::int64_t rows, int threads) const {
+std::int64_t projection::band_rows(std::int64_t rows, int threads) const {
+  constexpr std::int64_t cached_bytes = std::int64_t{4} << 20;
+  const std::int64_t block = kernels_.tiles.block_rows;
+  const std::int64_t cached_rows = threads == 1 ? block : cached_bytes / (in_ * std::int64_t{sizeof(float)});
+  const std::int64_t most = std::max(threads * block, cached_rows / block * block);
+  return rows == 0 ? 0 : contract::round_up(up(rows, up(rows, most)), kernels_.tiles.qk_rows);
+}
+
+std::size_t projection::packed_bytes(std::int64_t band_rows) const {
+  const std::int64_t floats = up(band_rows, kernels_.tiles.qk_rows) * contract::packed_x_floats(kernels_.tiles, in_);
+  return sizeof(float) * static_cast<std::size_t>(floats);
+}
+
+std::size_t projection::scratch_bytes() const {
+  return sizeof(float) * static_cast<std::size_t>(kernels_.tiles.block_rows * contract::split_keys);
+}
+
+projection_cut projection::cut(std::int64_t first_row, std::int64_t rows, int threads) const {
+  const contract::tile_sizes& tiles = kernels_.tiles;
   projection_cut c;
+  c.first_row = first_row;
   c.rows = rows;
-  c.row_blocks = up(rows, kernels_.tiles.block_rows);
-  c.block_rows = rows == 0 ? 0 : contract::round_up(up(rows, c.row_blocks), kernels_.tiles.qk_rows);
-  // Rows are packed by each task anew, which takes as long as the products with a few outputs.
-  constexpr int few_rows = 4;
-  const std::int64_t least = rows <= few_rows ? 4 : contract::panels_per_split;
-  constexpr std::int64_t tasks_per_thread = 4;
+  c.pack_tasks = up(rows, tiles.qk_rows);
+  c.row_blocks = up(rows, tiles.block_rows);
+  c.block_rows = contract::round_up(up(rows, c.row_blocks), tiles.qk_rows);
+  constexpr std::int64_t tasks_per_thread = 4, least = 4;
   c.panels = up(out_, panel_keys);
   c.task_panels =
       threads == 1 ? c.panels : contract::round_up(up(c.panels * c.row_blocks, threads * tasks_per_thread), least);
   c.task_panels = std::clamp(c.task_panels, std::int64_t{1}, c.panels);
   c.tasks = c.row_blocks * up(c.panels, c.task_panels);
-  const auto floats = contract::project_floats(kernels_.tiles, std::min(rows, c.block_rows), in_);
-  c.scratch_bytes = contract::round_up(floats, cache_line) * sizeof(float);
   return c;
 }
 
-void projection::run_task(const projection_cut& cut, std::int64_t task, const projected_rows& at,
-                          std::byte* scratch) const {
+void projection::pack(const projection_cut& cut, std::int64_t task, const projected& at) const {
   const float* x[contract::max_block_rows];
+  const std::int64_t first = task * kernels_.tiles.qk_rows;
+  const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(kernels_.tiles.qk_rows, cut.rows - first));
+  for (std::int64_t i = 0; i < rows; ++i)
+    x[i] = reinterpret_cast<const float*>(row_at(at.from, at.x, cut.first_row + first + i));
+  const bool together = at.x.extents[2] == 1 || at.x.strides[2] == at.x.extents[3];
+  kernels_.pack_x({.x = x,
+                   .rows = rows,
+                   .heads = together ? 1 : at.x.extents[2],
+                   .dim = together ? in_ : at.x.extents[3],
+                   .head_stride = at.x.strides[2],
+                   .packed = packed_rows(at, task)});
+}
+
+void projection::multiply(const projection_cut& cut, std::int64_t task, const projected& at, std::byte* scratch) const {
   float* y[contract::max_block_rows];
   // Neighbouring tasks share panels, not rows: there are more of the former.
-  const std::int64_t first_row = task % cut.row_blocks * cut.block_rows;
+  const std::int64_t first = task % cut.row_blocks * cut.block_rows;
   const std::int64_t first_panel = task / cut.row_blocks * cut.task_panels;
-  const auto rows = static_cast<std::int32_t>(std::min(cut.block_rows, cut.rows - first_row));
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::int64_t sequence = (first_row + i) / at.x.extents[1], token = (first_row + i) % at.x.extents[1];
-    x[i] = reinterpret_cast<const float*>(address(at.from, at.x, sequence, token, 0));
-    y[i] = reinterpret_cast<float*>(address(at.to, at.y, sequence, token, 0));
-  }
-  const bool together = at.x.extents[2] == 1 || at.x.strides[2] == at.x.extents[3];
-  kernels_.project({.x = x,
+  const auto rows = static_cast<std::int32_t>(std::min(cut.block_rows, cut.rows - first));
+  for (std::int64_t i = 0; i < rows; ++i)
+    y[i] = reinterpret_cast<float*>(row_at(at.to, at.y, cut.first_row + first + i));
+  kernels_.project({.x = packed_rows(at, first / kernels_.tiles.qk_rows),
                     .y = y,
                     .rows = rows,
-                    .heads = together ? 1 : at.x.extents[2],
-                    .dim = together ? in_ : at.x.extents[3],
-                    .head_stride = at.x.strides[2],
+                    .in = in_,
                     .weight = reinterpret_cast<const float*>(panels_.get()),
                     .bias = bias_.empty() ? nullptr : bias_.data(),
                     .out = out_,
                     .first_panel = first_panel,
                     .last_panel = std::min(cut.panels, first_panel + cut.task_panels),
-                    .scratch = reinterpret_cast<float*>(scratch)});
+                    .sums = reinterpret_cast<float*>(scratch)});
+}
+
+float* projection::packed_rows(const projected& at, std::int64_t tile) const {
+  return reinterpret_cast<float*>(at.packed) + tile * contract::packed_x_floats(kernels_.tiles, in_);
 }
 
 }  // namespace tril::run

@@ -18,19 +18,23 @@ struct weight {
   const float* bias;  // [out], or null
 };
 
-/// The rows of one run.
-struct projected_rows {
+/// The memory of one run.
+struct projected {
   const tril_layout& x;
   const std::byte* from;
   const tril_layout& y;
   std::byte* to;
+  std::byte* packed;  // of packed_bytes()
 };
 
-/// How the rows of one run are cut: each task is a block of rows by some panels.
+/// How a band of rows is cut. First they are packed, then multiplied: each of those tasks is a block of rows by some
+/// panels, so that no row is packed twice.
 struct projection_cut {
-  std::int64_t rows, block_rows, row_blocks;
-  std::int64_t panels, task_panels, tasks;
-  std::size_t scratch_bytes;  // of a worker
+  std::int64_t first_row, rows;
+  std::int64_t pack_tasks;
+  std::int64_t block_rows, row_blocks;
+  std::int64_t panels, task_panels;
+  std::int64_t tasks;
 };
 
 class projection {
@@ -41,11 +45,20 @@ class projection {
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
 
-  projection_cut cut(std::int64_t rows, int threads) const;
-  void run_task(const projection_cut& cut, std::int64_t task, const projected_rows& at, std::byte* scratch) const;
+  /// Rows that are packed before they are multiplied: enough for all threads, and not more than their caches hold.
+  std::int64_t band_rows(std::int64_t rows, int threads) const;
+  std::size_t packed_bytes(std::int64_t band_rows) const;
+  /// Of a worker.
+  std::size_t scratch_bytes() const;
+
+  projection_cut cut(std::int64_t first_row, std::int64_t rows, int threads) const;
+  void pack(const projection_cut& cut, std::int64_t task, const projected& at) const;
+  void multiply(const projection_cut& cut, std::int64_t task, const projected& at, std::byte* scratch) const;
 
  private:
   void pack_panel(const weight& w, std::int64_t panel);
+  /// Where pack() puts qk_rows rows.
+  float* packed_rows(const projected& at, std::int64_t tile) const;
 
   const contract::kernel_table& kernels_;
   std::int64_t in_, out_;

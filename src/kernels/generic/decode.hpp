@@ -101,11 +101,12 @@ inline void score_tile(const contract::row_block& block, const block_state& s, c
   };
   float* q = s.q + std::int64_t{first_row} * block.dim;
   float* scores = s.scores + std::int64_t{first_row} * split_keys + first * panel_keys;
-  float lane_max[tiles.qk_rows * panel_keys] = {};  // nobody asks
   for (int p = 0; p < count;) {
     int end = p;
     while (end < count && visible(end)) ++end;
-    if (end > p) qk(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, lane_max, nothing_ahead{k + p});
+    if (end > p)
+      qk<score_tile::plain>(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, nullptr,
+                            nothing_ahead{k + p});
     p = end + 1;
   }
 }

@@ -23,12 +23,32 @@ inline constexpr int line_floats = 16;  // of a cache line
 /// What stands for a row that is not there.
 alignas(64) inline constexpr float zeros[contract::max_dim] = {};
 
-/// Writes `columns` columns of up to `width` rows as columns of `to`, whose rows are `to_row` apart, each
-/// element times `scale`. A whole vector is stored per column, in ascending order:
-/// where a row of `to` is shorter, the next one overwrites what went too far. `ahead`, unless null, has rows
-/// that will be read next: their cache lines are asked for one by one, so that memory and shuffles overlap.
-[[gnu::always_inline]] inline void transpose_rows(const float* const (&rows)[width], int columns, float scale,
-                                                  float* to, std::int64_t to_row, const void* const* ahead = nullptr) {
+/// What becomes of each vector, or element, that is packed.
+struct as_it_is {
+  template <class X>
+  [[gnu::always_inline]] X operator()(X x) const {
+    return x;
+  }
+};
+struct scaled {
+  float by;
+
+  template <class X>
+  [[gnu::always_inline]] X operator()(X x) const {
+    if constexpr (std::is_same_v<X, vec>)
+      return x * broadcast(by);
+    else
+      return x * by;
+  }
+};
+
+/// Writes `columns` columns of up to `width` rows as columns of `to`, whose rows are `to_row` apart. A whole vector is
+/// stored per column, in ascending order: where a row of `to` is shorter, the next one overwrites what went too far.
+/// `ahead`, unless null, has rows that will be read next: their cache lines are asked for one by one, so that memory
+/// and shuffles overlap.
+template <class Each>
+[[gnu::always_inline]] inline void transpose_rows(const float* const (&rows)[width], int columns, Each each, float* to,
+                                                  std::int64_t to_row, const void* const* ahead = nullptr) {
   int c = 0;
   for (; c + width <= columns; c += width) {
     vec x[width];
@@ -36,10 +56,10 @@ alignas(64) inline constexpr float zeros[contract::max_dim] = {};
     transpose(x);
     if (ahead && c % line_floats == 0)
       for (int i = 0; i < width; ++i) prefetch_line(static_cast<const float*>(ahead[i]) + c);
-    for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, x[i] * broadcast(scale));
+    for (int i = 0; i < width; ++i) store(to + (c + i) * to_row, each(x[i]));
   }
   for (; c < columns; ++c)
-    for (int i = 0; i < width; ++i) to[c * to_row + i] = rows[i][c] * scale;
+    for (int i = 0; i < width; ++i) to[c * to_row + i] = each(rows[i][c]);
 }
 
 /// Rows of keys to one K panel.
@@ -49,7 +69,7 @@ inline void pack_k(const contract::pack_args& args) {
     const float* rows[width];
     for (int i = 0; i < width; ++i)
       rows[i] = first + i < args.count ? static_cast<const float*>(args.rows[first + i]) : zeros;
-    transpose_rows(rows, args.extent, 1.0f, panel + first, panel_keys, args.next ? args.next + first : nullptr);
+    transpose_rows(rows, args.extent, as_it_is(), panel + first, panel_keys, args.next ? args.next + first : nullptr);
   }
 }
 
@@ -84,22 +104,31 @@ inline bool pack_v(const contract::pack_args& args) {
   return all(equal(zero, broadcast(0.0f))) && zero_of_rest == 0.0f;
 }
 
-/// Scaled queries, [score tile][dim][row of the tile], so that the broadcasts of a tile are sequential. Rows
-/// that the last tile lacks are zeros; their results are never stored. The last rows of a tile come first: where they
-/// fill no vector, they overwrite first rows of the next dimension. The queries lie last in the scratch, with a
-/// vector's room behind them.
+/// The rows of one score tile: [columns][rows], so that the broadcasts of the tile are
+/// sequential. row_at(i) is where row i lies; null: zeros, whose results are never stored. The last rows come first:
+/// where they fill no vector, they overwrite first rows of the next column, and behind the last one a vector's room.
+template <class Each, class RowAt>
+inline void pack_tile(int tile_rows, int columns, Each each, RowAt row_at, float* to) {
+  for (int first = (tile_rows - 1) / width * width; first >= 0; first -= width) {
+    const float* rows[width];
+    for (int i = 0; i < width; ++i) {
+      rows[i] = first + i < tile_rows ? row_at(first + i) : nullptr;
+      if (!rows[i]) rows[i] = zeros;
+    }
+    transpose_rows(rows, columns, each, to + first, tile_rows);
+  }
+}
+
+/// Scaled queries, tile by tile. They lie last in the scratch, with a vector's room behind them.
 inline void pack_q(const contract::row_block& block, float* q) {
   const tile_range range = score_tiles(block);
-  for (int tile = 0; tile < range.count; ++tile)
-    for (int first = (range.rows - 1) / width * width; first >= 0; first -= width) {
-      const float* rows[width];
-      for (int i = 0; i < width; ++i) {
-        const int row = tile * range.rows + first + i;
-        const bool present = first + i < range.rows && row < block.count;
-        rows[i] = present ? static_cast<const float*>(block.rows[row].q) : zeros;
-      }
-      transpose_rows(rows, block.dim, block.scale, q + std::int64_t{tile} * range.rows * block.dim + first, range.rows);
-    }
+  for (int tile = 0; tile < range.count; ++tile) {
+    const auto row_at = [&](int i) {
+      const int row = tile * range.rows + i;
+      return row < block.count ? static_cast<const float*>(block.rows[row].q) : nullptr;
+    };
+    pack_tile(range.rows, block.dim, scaled{block.scale}, row_at, q + std::int64_t{tile} * range.rows * block.dim);
+  }
 }
 
 }  // namespace

@@ -64,8 +64,9 @@ inline void weigh_split(const contract::row_block& block, const block_state& s, 
     float lane_max[contract::round_up(tiles.qk_rows, width) * panel_keys];
     for (float& m : lane_max) m = numeric::negative_infinity;
     bool hidden = false;
-    qk(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim, scores, lane_max,
-       [&](int p, int count) { return values.of(tile, list.v[p], count, block.dim); });
+    qk<score_tile::with_maxima>(range.rows, s.q + std::int64_t{first_row} * block.dim, list.k, list.count, block.dim,
+                                scores, lane_max,
+                                [&](int p, int count) { return values.of(tile, list.v[p], count, block.dim); });
     for (int p = 0; p < list.count; ++p) {
       if (!list.row_masks[p]) continue;
       hide_panel(scores + p * panel_keys, list.row_masks[p], rows);

@@ -19,27 +19,24 @@ constexpr int project_tile_rows(int left) {
   return 3 * left > 2 * tiles.qk_rows ? tiles.qk_rows : score_tile_rows(left < 4 ? left : 4);
 }
 
-/// Some rows of x as a tile takes them, [in][tile rows]; rows that it lacks are zeros. See pack_q.
-inline void pack_x(const contract::project_args& args, int first_row, int tile_rows, float* to) {
+/// Up to tiles.qk_rows rows of x, tile by tile.
+inline void pack_x(const contract::pack_x_args& args) {
   constexpr std::int64_t at_once = contract::max_dim;  // as many zeros as there are
-  for (std::int64_t head = 0; head < args.heads; ++head)
-    for (std::int64_t c = 0; c < args.dim; c += at_once) {
-      const auto columns = static_cast<int>(args.dim - c < at_once ? args.dim - c : at_once);
-      const std::int64_t offset = head * args.head_stride + c;
-      if (tile_rows == 1) {
-        std::memcpy(to, args.x[first_row] + offset, sizeof(float) * static_cast<std::size_t>(columns));
-      } else {
-        for (int first = (tile_rows - 1) / width * width; first >= 0; first -= width) {
-          const float* rows[width];
-          for (int i = 0; i < width; ++i) {
-            const int row = first_row + first + i;
-            rows[i] = first + i < tile_rows && row < args.rows ? args.x[row] + offset : zeros;
-          }
-          transpose_rows(rows, columns, 1.0f, to + first, tile_rows);
-        }
+  float* to = args.packed;
+  for (int first = 0, tile_rows; first < args.rows; first += tile_rows) {
+    tile_rows = project_tile_rows(args.rows - first);
+    for (std::int64_t head = 0; head < args.heads; ++head)
+      for (std::int64_t c = 0; c < args.dim; c += at_once) {
+        const auto columns = static_cast<int>(args.dim - c < at_once ? args.dim - c : at_once);
+        const std::int64_t offset = head * args.head_stride + c;
+        const auto row_at = [&](int i) { return first + i < args.rows ? args.x[first + i] + offset : nullptr; };
+        if (tile_rows == 1)
+          std::memcpy(to, row_at(0), sizeof(float) * static_cast<std::size_t>(columns));
+        else
+          pack_tile(tile_rows, columns, as_it_is(), row_at, to);
+        to += std::int64_t{columns} * tile_rows;
       }
-      to += std::int64_t{columns} * tile_rows;
-    }
+  }
 }
 
 /// Carries the sums of one tile of rows on over `dims` dimensions of `panels` panels.
@@ -47,12 +44,13 @@ inline void project_tile(int rows, const float* x, const void* const* w, int pan
                          trickle ahead) {
   with_tile_rows(rows, [&]<int Rows>() {
     constexpr int at_once = score_tile_panels(Rows);
+    constexpr auto onward = score_tile::onward;
     int p = 0;
     for (; p + at_once <= panels; p += at_once)
-      qk_tile<Rows, at_once, true>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
+      qk_tile<Rows, at_once, onward>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
     if constexpr (at_once > 2)
-      for (; p + 2 <= panels; p += 2) qk_tile<Rows, 2, true>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
-    for (; p < panels; ++p) qk_tile<Rows, 1, true>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
+      for (; p + 2 <= panels; p += 2) qk_tile<Rows, 2, onward>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
+    for (; p < panels; ++p) qk_tile<Rows, 1, onward>(x, w + p, dims, sums + p * panel_keys, nullptr, ahead);
   });
 }
 
@@ -74,13 +72,12 @@ inline void finish_projection(const float* sums, const float* bias, int columns,
 }
 
 inline void project(const contract::project_args& args) {
-  const std::int64_t in = args.heads * args.dim;
-  float* sums = args.scratch;  // [rows][split_keys]
-  float* x = sums + contract::round_up(args.rows, tiles.qk_rows) * split_keys;
+  const std::int64_t in = args.in;
+  const float* x[tiles.block_rows];  // of each tile
   int rows_of[tiles.block_rows], count = 0, full = 0;
   for (int row = 0; row < args.rows; row += rows_of[count++]) {
     rows_of[count] = project_tile_rows(args.rows - row);
-    pack_x(args, row, rows_of[count], x + row * in);
+    x[count] = args.x + row / tiles.qk_rows * contract::packed_x_floats(tiles, in) + row % tiles.qk_rows * in;
     full += rows_of[count] == tiles.qk_rows;
   }
   // Few rows read the weight once, and each panel from end to end.
@@ -90,7 +87,8 @@ inline void project(const contract::project_args& args) {
   for (std::int64_t first = args.first_panel; first < args.last_panel; first += panels_per_split) {
     const std::int64_t left = args.last_panel - first;
     const int panels = left < panels_per_split ? static_cast<int>(left) : panels_per_split;
-    std::memset(sums, 0, static_cast<std::size_t>(x - sums) * sizeof(float));
+    std::memset(args.sums, 0,
+                sizeof(float) * static_cast<std::size_t>(contract::round_up(args.rows, tiles.qk_rows) * split_keys));
     for (std::int64_t c = 0; c < in; c += piece) {
       const std::int64_t dims = in - c < piece ? in - c : piece;
       const void* w[panels_per_split + tiles.qk_panels];  // behind the last, where the next piece begins
@@ -101,15 +99,15 @@ inline void project(const contract::project_args& args) {
         const int here = panels - p < at_once ? panels - p : at_once;
         for (int tile = 0, row = 0; tile < count; row += rows_of[tile++]) {
           const trickle ahead = tile < full ? share_of_panels(w + p + here, dims, tile, full) : trickle{};
-          project_tile(rows_of[tile], x + row * in + c * rows_of[tile], w + p, here, dims,
-                       sums + std::int64_t{row} * split_keys + p * panel_keys, ahead);
+          project_tile(rows_of[tile], x[tile] + c * rows_of[tile], w + p, here, dims,
+                       args.sums + std::int64_t{row} * split_keys + p * panel_keys, ahead);
         }
       }
     }
     for (int row = 0; row < args.rows; ++row) {
       const std::int64_t column = first * panel_keys;
       const std::int64_t columns = args.out - column < panels * panel_keys ? args.out - column : panels * panel_keys;
-      finish_projection(sums + std::int64_t{row} * split_keys, args.bias ? args.bias + column : nullptr,
+      finish_projection(args.sums + std::int64_t{row} * split_keys, args.bias ? args.bias + column : nullptr,
                         static_cast<int>(columns), args.y[row] + column);
     }
   }

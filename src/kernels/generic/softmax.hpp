@@ -14,6 +14,11 @@ inline constexpr float excluded_weight = -0.0f;
 /// Values of a panel, lane by lane, for `width` rows.
 using row_lanes = float[width][panel_keys];
 
+/// Rows behind the first `count` are not there: zeros.
+inline void zero_rows(row_lanes& lanes, int count) {
+  for (int row = count; row < width; ++row) std::memset(lanes[row], 0, sizeof lanes[row]);
+}
+
 /// Turned: lane[i] holds the i-th value of every row.
 [[gnu::always_inline]] inline void turn(const float* rows, vec (&lane)[panel_keys]) {
   TRIL_UNROLL for (int first = 0; first < panel_keys; first += width) {
@@ -73,18 +78,17 @@ inline void softmax(float* scores, int rows, int panels, float* row_max, float* 
     const int count = rows - first < width ? rows - first : width;
     row_lanes own_max, lane_sum;
     float joined[width], shift[width];
-    for (int row = count; row < width; ++row) {  // rows that are not there
-      std::memset(own_max[row], 0, sizeof own_max[row]);
-      std::memset(lane_sum[row], 0, sizeof lane_sum[row]);
-    }
-    if (!maxima)
+    if (!maxima) {
       for (int row = 0; row < count; ++row) max_of_lanes(scores + (first + row) * split_keys, panels, own_max[row]);
+      zero_rows(own_max, count);
+    }
     const vec m = join_lanes(maxima ? maxima + first * panel_keys : own_max[0], [](vec a, vec b) { return max(a, b); });
     store(joined, m);
     std::memcpy(row_max + first, joined, sizeof(float) * static_cast<std::size_t>(count));
     store(shift, select(less(broadcast(numeric::negative_infinity), m), m, broadcast(0.0f)));
     for (int row = 0; row < count; ++row)
       weigh<MarkExcluded>(scores + (first + row) * split_keys, panels, shift[row], lane_sum[row]);
+    zero_rows(lane_sum, count);
     store(joined, join_lanes(lane_sum[0], [](vec a, vec b) { return a + b; }));
     std::memcpy(row_sum + first, joined, sizeof(float) * static_cast<std::size_t>(count));
   }

@@ -25,7 +25,8 @@ void exp_alone(float* x, std::int64_t count) {
 }
 void qk_alone(const contract::qk_args& args) {
   float lane_max[tiles.qk_rows * panel_keys] = {};
-  qk(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores, lane_max, nothing_ahead{args.k});
+  qk<score_tile::with_maxima>(tiles.qk_rows, args.q, args.k, tiles.qk_panels, args.dim, args.scores, lane_max,
+                              nothing_ahead{args.k});
 }
 void softmax_alone(contract::softmax_args& args) { softmax<false>(args.scores, 1, args.panels, &args.max, &args.sum); }
 void pv_alone(const contract::pv_args& args) {
@@ -60,6 +61,7 @@ constinit const contract::kernel_table table = {
     .fold_rows = fold_rows,
     .finish_rows = finish_rows,
     .merge = merge_rows,
+    .pack_x = pack_x,
     .project = project,
     .exp = exp_alone,
     .peak = peak,
