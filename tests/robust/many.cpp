@@ -8,6 +8,7 @@
 #include <string>
 
 #include "support/require.hpp"
+#include "support/sanitized.hpp"
 #include "support/verify.hpp"
 
 using namespace tril;
@@ -47,10 +48,8 @@ void make_many(Make make) {
   CHECK(after.files == before.files);
   // Less than a byte each; the least that malloc gives takes 32.
   CHECK(after.allocated_bytes < before.allocated_bytes + many);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(TRIL_SANITIZED)
   // Pages come and go: 100 bytes each.
-  CHECK(after.resident_kib < before.resident_kib + many * 100 / 1024);
-#endif
+  if constexpr (!sanitized) CHECK(after.resident_kib < before.resident_kib + many * 100 / 1024);
 }
 
 }  // namespace
