@@ -6,6 +6,7 @@
 #include "numeric/canon.hpp"
 #include "support/require.hpp"
 #include "support/verify.hpp"
+#include "tril/projection.hpp"
 
 using namespace tril;
 using namespace tril::test;
@@ -85,22 +86,41 @@ std::uint64_t hash(const float_rows& rows) {
   return h;
 }
 
+/// If a change of the bits is meant, arithmetic_version goes up with it.
+void check(const context& ctx, const char* name, const float_rows& actual, std::uint64_t fused, std::uint64_t unfused) {
+  const bool is_fused = kernels_of(ctx).fused;
+  const std::uint64_t h = hash(actual);
+  char text[200];
+  std::snprintf(text, sizeof text, "%s: %s 0x%016llX, arithmetic version %d", name, is_fused ? "fused" : "unfused",
+                static_cast<unsigned long long>(h), numeric::arithmetic_version);
+  INFO(text);
+  CHECK(h == (is_fused ? fused : unfused));
+}
+
 }  // namespace
 
 TEST_CASE("The bits of the public call are those written down") {
   for (const int threads : {1, 2}) {
     const context ctx = context_under_test(threads);
-    const bool fused = kernels_of(ctx).fused;
     for (const golden& g : goldens) {
       workload w(g.problem, 1);
       require(w.run(ctx));
-      const std::uint64_t h = hash(results_of(w));
-      char text[200];
-      std::snprintf(text, sizeof text, "%s: %s 0x%016llX, arithmetic version %d", g.name, fused ? "fused" : "unfused",
-                    static_cast<unsigned long long>(h), numeric::arithmetic_version);
-      // If a change of the bits is meant, arithmetic_version goes up with it.
-      INFO(text);
-      CHECK(h == (fused ? g.fused : g.unfused));
+      check(ctx, g.name, results_of(w), g.fused, g.unfused);
     }
+  }
+}
+
+TEST_CASE("The bits of a projection are those written down") {
+  constexpr std::int64_t rows = 41, heads = 3, dim = 50, in = heads * dim, out = 37;
+  const auto numbers = [](std::int64_t count, std::uint32_t of) {
+    return generate(values::uniform, static_cast<std::size_t>(count), of);
+  };
+  const std::vector<float> x = numbers(rows * in, 1), weight = numbers(out * in, 2), bias = numbers(out, 3);
+  for (const int threads : {1, 2}) {
+    const context ctx = context_under_test(threads);
+    const projection p(ctx, {.in = in, .out = out, .weight = weight.data(), .bias = bias.data()});
+    float_rows y{std::vector<float>(rows * out), {}};
+    require(p.run(bthd(x.data(), 1, rows, heads, dim), bthd(y.out.data(), 1, rows, 1, out)));
+    check(ctx, "projection", y, 0xA246549CB5CE7D19, 0x9B421CE7E256D81B);
   }
 }

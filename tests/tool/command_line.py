@@ -556,6 +556,71 @@ class Files(ToolTest):
             self.assertTrue(math.isfinite(value))
 
 
+class Projection(ToolTest):
+    def setUp(self):
+        super().setUp()
+        # 2 sequences of 3 tokens, 2 heads of 4: 8 elements to 5.
+        self.flags = self.inputs(*(random_array(2, 3, 2, 4, seed=seed) for seed in (1, 2, 3)))
+        self.weight = random_array(5, 8, seed=4)
+        self.wo = self.file("w.npy", self.weight)
+
+    def test_is_compared_by_every_instruction_set_and_number_of_threads(self):
+        report = self.compare(*self.flags, "--wo", self.wo, "--threads", 2)
+        found = report["projection"]
+        self.assertEqual([found[key] for key in ("file", "in", "out", "rows", "rows_compared")],
+                         [str(self.wo), 8, 5, 6, 6])
+        naive, *tril = found["results"]
+        self.assertEqual((naive["name"], naive["within_bound"], naive["pairs"]), ("naive", True, 6 * 5))
+        self.assertEqual([(r["isa"], r["threads"]) for r in tril],
+                         [(r["isa"], r["threads"]) for r in report["results"] if r["name"] == "tril"])
+        for r in tril:
+            self.assertEqual((r["within_bound"], r["bit_identical"], r["pairs"]), (True, True, 6 * 5))
+        self.assertTrue(report["passed"])
+
+    def test_errors_are_those_of_outputs_and_bias(self):
+        # A sum of 2^20 and little is rounded, by up to 2^-4.
+        bias = self.file("b.npy", Array((5,), [0, 0, 2.0**20, 0, 0]))
+        flags = [*self.flags, "--isa", "scalar", "--wo", self.wo]
+        without = self.compare(*flags)["projection"]["results"][-1]
+        self.assertLess(without["max_abs"], 1e-6)
+        report = self.compare(*flags, "--wo-bias", bias)["projection"]
+        self.assertEqual(report["file"], f"{self.wo} {bias}")
+        self.assertGreater(report["results"][-1]["max_abs"], 2.0**-8)
+        self.assertLessEqual(report["results"][-1]["max_abs"], 2.0**-4)
+
+    def test_takes_the_heads_of_a_token_together_in_either_layout(self):
+        # One token of two heads, of which W takes each element: exact, unless a head is read from the wrong place.
+        values = random_array(1, 1, 2, 4, seed=3)
+        turned = Array((1, 2, 1, 4), values.values)
+        pick = self.file("pick.npy", Array((8, 8), [float(i == j) for i in range(8) for j in range(8)]))
+        for layout, array in (("bthd", values), ("bhtd", turned)):
+            report = self.compare(*self.inputs(array, array, array), "--layout", layout, "--wo", pick)
+            for r in report["projection"]["results"]:
+                self.assertEqual(r["max_abs"], 0)
+
+    def test_text_shows_the_same(self):
+        done = run("compare", *self.flags, "--wo", self.wo)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"projection of that output by {self.wo}, 8 to 5: 6 of 6 rows", done.stdout)
+        self.assertRegex(done.stdout.split("projection of that")[1], r"\ntril +scalar +1 ")
+
+    def test_bad_weights_are_refused(self):
+        bias = self.file("b.npy", random_array(4))
+        refused = {
+            "--wo-bias: needs --wo": ("--wo-bias", bias),
+            f"--wo-bias: {bias}: its shape is (4,), not (5,)": ("--wo", self.wo, "--wo-bias", bias),
+            "--wo: ": ("--wo", self.directory / "missing.npy"),
+            "its shape is (4,), not of 2 axes": ("--wo", bias),
+            "takes 6 elements, but an output has 2 heads of 4": ("--wo", self.file("narrow.npy", random_array(5, 6))),
+            "truncated": ("--wo", self.file("short.npy", self.weight.bytes()[:-1])),
+        }
+        for because, flags in refused.items():
+            with self.subTest(because):
+                out = self.directory / "out.npy"
+                self.assert_refused("compare", *self.flags, *flags, "--out-npy", out, because=because)
+                self.assertFalse(out.exists())
+
+
 class Faults(ToolTest):
     def result(self, isa):
         report = self.compare(*SMALL, "--isa", isa, tool=FAULTY, status=1)
@@ -581,6 +646,17 @@ class Faults(ToolTest):
         report = self.compare(*SMALL, "--isa", "missing_rows,scalar", "--threads", 2, tool=FAULTY, status=1)
         errors = [r["max_abs"] for r in report["results"] if r["isa"] == "missing_rows"]
         self.assertEqual(errors, [None, None])  # infinite
+
+    def test_faults_of_a_projection_are_found(self):
+        weight = self.file("w.npy", random_array(20, 12 * 64))
+        for isa, within in (("wrong_bits", True), ("wrong_values", False), ("missing_rows", False)):
+            report = self.compare(*SMALL, "--isa", f"{isa},scalar", "--wo", weight, tool=FAULTY, status=1)
+            _, wrong, right = report["projection"]["results"]
+            self.assertEqual((wrong["isa"], wrong["within_bound"], wrong["bit_identical"]), (isa, within, False))
+            self.assertEqual((right["isa"], right["within_bound"], right["bit_identical"]), ("scalar", True, True))
+        done = run("compare", *SMALL, "--wo", weight, tool=FAULTY)
+        self.assertIn("FAILED: projection by tril, wrong_bits, threads: 1: bits differ from the canonical order\n",
+                      done.stdout)
 
     def test_others_pass_beside_them(self):
         report = self.compare(*SMALL, tool=FAULTY, status=1)

@@ -1,4 +1,5 @@
-/// Instruction sets whose faults the tool must find: the scalar one with something wrong in each finished row.
+/// Instruction sets whose faults the tool must find: the scalar one with something wrong in each block of rows, of
+/// attention and of a projection.
 
 #include <bit>
 
@@ -11,15 +12,19 @@ extern const contract::kernel_table table;
 
 namespace {
 
-void finish_with_wrong_bits(const contract::row_block& block) {
+void spoil_bit(float& x) { x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) ^ 1u); }
+void spoil_value(float& x) { x += 0.125f; }
+
+template <void spoil(float&)>
+void finish_wrongly(const contract::row_block& block) {
   scalar::table.finish_rows(block);
-  auto* out = static_cast<float*>(block.rows[0].out);
-  *out = std::bit_cast<float>(std::bit_cast<std::uint32_t>(*out) ^ 1u);
+  spoil(*static_cast<float*>(block.rows[0].out));
 }
 
-void finish_with_wrong_values(const contract::row_block& block) {
-  scalar::table.finish_rows(block);
-  *static_cast<float*>(block.rows[0].out) += 0.125f;
+template <void spoil(float&)>
+void project_wrongly(const contract::project_args& args) {
+  scalar::table.project(args);
+  spoil(args.y[0][args.first_panel * contract::panel_keys]);
 }
 
 void leave_out_a_row(const contract::row_block& block) {
@@ -28,10 +33,18 @@ void leave_out_a_row(const contract::row_block& block) {
   scalar::table.finish_rows(others);
 }
 
-contract::kernel_table changed(const char* name, void (*finish_rows)(const contract::row_block&)) {
+void leave_out_a_panel(const contract::project_args& args) {
+  contract::project_args others = args;
+  --others.last_panel;
+  scalar::table.project(others);
+}
+
+contract::kernel_table changed(const char* name, void (*finish_rows)(const contract::row_block&),
+                               void (*project)(const contract::project_args&)) {
   contract::kernel_table table = scalar::table;
   table.name = name;
   table.finish_rows = finish_rows;
+  table.project = project;
   return table;
 }
 
@@ -39,19 +52,19 @@ contract::kernel_table changed(const char* name, void (*finish_rows)(const contr
 
 namespace wrong_bits {
 extern const contract::kernel_table table;
-const contract::kernel_table table = changed("wrong_bits", finish_with_wrong_bits);
+const contract::kernel_table table = changed("wrong_bits", finish_wrongly<spoil_bit>, project_wrongly<spoil_bit>);
 }  // namespace wrong_bits
 namespace wrong_values {
 extern const contract::kernel_table table;
-const contract::kernel_table table = changed("wrong_values", finish_with_wrong_values);
+const contract::kernel_table table = changed("wrong_values", finish_wrongly<spoil_value>, project_wrongly<spoil_value>);
 }  // namespace wrong_values
 namespace missing_rows {
 extern const contract::kernel_table table;
-const contract::kernel_table table = changed("missing_rows", leave_out_a_row);
+const contract::kernel_table table = changed("missing_rows", leave_out_a_row, leave_out_a_panel);
 }  // namespace missing_rows
 namespace unsupported {
 extern const contract::kernel_table table;
-const contract::kernel_table table = changed("unsupported", nullptr);
+const contract::kernel_table table = changed("unsupported", nullptr, nullptr);
 }  // namespace unsupported
 
 namespace dispatch {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "isas.hpp"
 #include "npy.hpp"
 #include "progress.hpp"
+#include "projected.hpp"
 #include "reference/naive.hpp"
 #include "report.hpp"
 #include "table.hpp"
@@ -28,6 +30,7 @@ constexpr double slow_milliseconds = 10000;
 
 struct options : tensor_flags, visibility_flags {
   std::optional<std::string> expect, out_npy;
+  std::optional<std::string> wo, wo_bias;
   std::optional<std::string> isa;
   int threads = 1;
   std::optional<std::int64_t> rows;
@@ -118,7 +121,22 @@ std::vector<float> run_isas(const work& w, std::int64_t pairs, const compared_ro
   return best;
 }
 
+/// The projection of an output, by the instruction sets that made one.
+projection_findings project(const projection_weight& by, const std::vector<float>& out, const layout& out_layout,
+                            const std::vector<library_isa>& isas, const findings& found, std::int64_t seed) {
+  const projected_rows rows(by, out, out_layout, static_cast<std::uint64_t>(seed));
+  projection_findings all{by.source, by.in, by.out, rows.total(), rows.compared(), {rows.assess_naive()}};
+  for (const library_isa& isa : std::views::reverse(isas)) {
+    if (std::ranges::count(found.left_out, isa.name) > 0) continue;
+    for (const context& ctx : isa.contexts)
+      all.results.push_back(with_progress(fmt::format("projection, {}, threads: {}", isa.name, ctx.threads()),
+                                          [&] { return rows.assess_library(ctx, isa.fused); }));
+  }
+  return all;
+}
+
 int run(const options& o) {
+  if (o.wo_bias && !o.wo) throw bad_input("--wo-bias: needs --wo");
   const auto isas = library_isas(o);
   if (o.out_npy) naming("--out-npy", [&] { check_writable(*o.out_npy); });
 
@@ -130,6 +148,8 @@ int run(const options& o) {
   check_memory("out", 2 * sizeof(float) * out_elements);
   std::vector<float> expected;
   if (o.expect) expected = read_array_like("--expect", *o.expect, w.in.order, p.out);
+  std::optional<projection_weight> by;
+  if (o.wo) by = read_projection(*o.wo, o.wo_bias, p.out);
 
   const std::int64_t count = o.rows ? *o.rows : affordable_rows(p, pairs, seconds_per_pair(p, w.data()));
   const compared_rows compared = define_rows(p, w.data(), choose_rows(p, count, static_cast<std::uint64_t>(o.seed)));
@@ -138,6 +158,7 @@ int run(const options& o) {
   if (o.expect)
     found.expected = assess_expected(*o.expect, part_compared(out, p.out, compared),
                                      part_compared(expected, p.out, compared), compared);
+  if (by) found.projected = project(*by, out, p.out, isas, found, o.seed);
   if (o.out_npy) naming("--out-npy", [&] { write_npy(*o.out_npy, shape_of(w.in.order, p.out), out); });
 
   const question asked{w.in.source, o.seed, p, pairs, compared};
@@ -157,6 +178,9 @@ command add_compare(CLI::App& parser) {
   flag_group yours(*flags, o, "Your inputs");
   yours.add("--expect", "FILE", parse_text, &options::expect,
             "Another program's output, to be compared with the library's");
+  yours.add("--wo", "FILE", parse_text, &options::wo,
+            "A weight, (out, in): compare its projection of the library's output, too");
+  yours.add("--wo-bias", "FILE", parse_text, &options::wo_bias, "A bias for --wo, (out,)");
   add_visibility_flags(*flags, o);
   flag_group runs(*flags, o, "Runs");
   runs.add("--isa", "LIST", parse_text, &options::isa,

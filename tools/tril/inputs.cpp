@@ -57,13 +57,13 @@ std::size_t elements(const layout& l) {
 /// Where a shape of 4 axes has its heads.
 std::ptrdiff_t heads_axis(const axes& order) { return order.head_major ? 1 : 2; }
 
+}  // namespace
+
 array read_for(const char* flag, const std::string& file) {
   array read = naming(flag, [&] { return read_array(file); });
   if (!read.conversion.empty()) say(fmt::format("{}: {}: {}", flag, file, read.conversion));
   return read;
 }
-
-}  // namespace
 
 layout layout_of(const axes& order, std::int64_t batch, std::int64_t tokens, std::int64_t heads, std::int64_t dim) {
   return order.head_major ? tril_bhtd(TRIL_F32, batch, heads, tokens, dim)

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "array.hpp"
 #include "presets.hpp"
 #include "tril/plan.hpp"
 
@@ -37,7 +38,10 @@ inputs make_inputs(const preset& model, std::int64_t tokens, std::uint64_t seed)
 inputs read_inputs(const std::string& q_file, const std::string& k_file, const std::optional<std::string>& v_file,
                    bool head_major);
 
-/// An array that must have the shape of a certain tensor. Says so where values were converted.
+/// An array of any shape. Says so where values were converted.
+array read_for(const char* flag, const std::string& file);
+
+/// An array that must have the shape of a certain tensor.
 std::vector<float> read_array_like(const char* flag, const std::string& file, const axes& order, const layout& wanted);
 
 /// Throws bad_input, naming the flag, if that much memory is more than there is.

@@ -1,7 +1,6 @@
 #include "measure.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "bad_input.hpp"
@@ -10,23 +9,6 @@
 
 namespace tril::tool {
 namespace {
-
-/// The median time of up to 7 runs, as many as fit into a second.
-template <class Run>
-double median_milliseconds(Run run) {
-  using clock = std::chrono::steady_clock;
-  std::vector<double> times;
-  double spent = 0;
-  do {
-    const auto start = clock::now();
-    run();
-    times.push_back(std::chrono::duration<double, std::milli>(clock::now() - start).count());
-    spent += times.back();
-  } while (times.size() < 7 && spent < 1000);
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
 
 std::size_t value_dim_of(const compared_rows& compared) {
   return compared.rows.empty() ? 0 : static_cast<std::size_t>(compared.rows.front().value_dim);

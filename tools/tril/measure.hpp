@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -7,6 +9,28 @@
 #include "tril/tril.hpp"
 
 namespace tril::tool {
+
+template <class Run>
+double milliseconds_of(Run run) {
+  using clock = std::chrono::steady_clock;
+  const auto start = clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(clock::now() - start).count();
+}
+
+/// The median time of up to 7 runs, as many as fit into a second.
+template <class Run>
+double median_milliseconds(Run run) {
+  std::vector<double> times;
+  double spent = 0;
+  do {
+    times.push_back(milliseconds_of(run));
+    spent += times.back();
+  } while (times.size() < 7 && spent < 1000);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
 
 /// What an implementation made of the compared rows, and its time.
 struct outcome {

@@ -20,7 +20,7 @@ std::string share_text(double share) { return share < 10 ? fmt::format("{:.2g} %
 /// Three significant digits, or all those before the point.
 std::string figure(double value) { return value < 100 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value); }
 
-std::string results_text(const findings& found, bool colours) {
+std::string results_text(const std::vector<result>& results, bool colours) {
   using enum table::align;
   table t({{"implementation", left},
            {"isa", left},
@@ -34,7 +34,7 @@ std::string results_text(const findings& found, bool colours) {
            {"ms"},
            {"ns/pair"},
            {"speed-up"}});
-  for (const result& r : found.results) {
+  for (const result& r : results) {
     const tone bound = r.errors.within_bound() ? tone::plain : tone::bad;
     table::cell bits{"-", tone::faint};
     if (r.bit_identical) bits = *r.bit_identical ? table::cell{"same", tone::good} : table::cell{"DIFFER", tone::bad};
@@ -88,6 +88,21 @@ json result_json(const result& r) {
           {"speedup_vs_naive", r.speedup_vs_naive}};
 }
 
+json results_json(const std::vector<result>& results) {
+  json all = json::array();
+  for (const result& r : results) all.push_back(result_json(r));
+  return all;
+}
+
+json projection_json(const projection_findings& f) {
+  return {{"file", f.file},
+          {"in", f.in},
+          {"out", f.out},
+          {"rows", f.rows},
+          {"rows_compared", f.rows_compared},
+          {"results", results_json(f.results)}};
+}
+
 json expectation_json(const expectation& e) {
   return {{"file", e.file},
           {"within_bound", e.errors.within_bound()},
@@ -104,7 +119,7 @@ std::string report_text(const question& asked, const findings& found, bool colou
   std::string text = fmt::format("{}: {}, seed {}\n", asked.source, problem_text(asked.p), asked.seed);
   text += fmt::format("tril {} on {}\n", version(), cpu_model());
   text += fmt::format("compared with the definition in double: {} of {} rows\n\n", rows, compared.total);
-  text += results_text(found, colours);
+  text += results_text(found.results, colours);
   text +=
       "\nof bound  largest error, as a share of what float32 allows"
       "\nnear 0    the same over values that are smaller than their bound"
@@ -123,24 +138,34 @@ std::string report_text(const question& asked, const findings& found, bool colou
     text += fmt::format("\n{}: max difference {:.1e}, rms {:.1e}, {} of what two float32 results may differ by\n",
                         found.expected->file, e.max_abs(), e.rms(), share_text(e.bound_used()));
   }
+  if (found.projected) {
+    const projection_findings& f = *found.projected;
+    text +=
+        fmt::format("\nprojection of that output by {}, {} to {}: {} of {} rows, a pair being a row and an output\n\n",
+                    f.file, f.in, f.out, f.rows_compared, f.rows);
+    text += results_text(f.results, colours);
+  }
   const auto fail = [&](const std::string& what, const char* why) {
     text += toned(fmt::format("FAILED: {}: {}", what, why), tone::bad, colours) + "\n";
   };
-  for (const result& r : found.results) {
-    if (r.kept()) continue;
-    const std::string what = r.isa.empty() ? r.name : fmt::format("{}, {}, threads: {}", r.name, r.isa, r.threads);
-    if (!r.errors.within_bound()) fail(what, "an error is beyond its bound");
-    if (!r.lse_errors.within_bound()) fail(what, "an error of lse is beyond its bound");
-    if (!*r.bit_identical) fail(what, "bits differ from the canonical order");
-  }
+  const auto fail_each = [&](const std::vector<result>& results, const char* of) {
+    for (const result& r : results) {
+      if (r.kept()) continue;
+      const std::string what =
+          of + (r.isa.empty() ? r.name : fmt::format("{}, {}, threads: {}", r.name, r.isa, r.threads));
+      if (!r.errors.within_bound()) fail(what, "an error is beyond its bound");
+      if (!r.lse_errors.within_bound()) fail(what, "an error of lse is beyond its bound");
+      if (!*r.bit_identical) fail(what, "bits differ from the canonical order");
+    }
+  };
+  fail_each(found.results, "");
+  if (found.projected) fail_each(found.projected->results, "projection by ");
   if (found.expected && !found.expected->errors.within_bound())
     fail(found.expected->file, "a difference is beyond the bound");
   return text;
 }
 
 std::string report_json(const question& asked, const findings& found) {
-  json results = json::array();
-  for (const result& r : found.results) results.push_back(result_json(r));
   const json report = {
       {"version", version()},
       {"arithmetic_version", numeric::arithmetic_version},
@@ -152,9 +177,10 @@ std::string report_json(const question& asked, const findings& found) {
       {"rows_compared", asked.compared.rows.size()},
       {"pairs", asked.pairs},
       {"pairs_compared", asked.compared.pairs},
-      {"results", results},
+      {"results", results_json(found.results)},
       {"left_out", found.left_out},
       {"expect", found.expected ? expectation_json(*found.expected) : json()},
+      {"projection", found.projected ? projection_json(*found.projected) : json()},
       {"passed", found.passed()},
   };
   // Names of files need not be UTF-8. Infinities and NaN become null.

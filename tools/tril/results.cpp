@@ -47,8 +47,10 @@ expectation assess_expected(std::string file, const std::vector<float>& ours, co
 }
 
 bool findings::passed() const {
-  return std::all_of(results.begin(), results.end(), [](const result& r) { return r.kept(); }) &&
-         (!expected || expected->errors.within_bound());
+  const auto kept = [](const std::vector<result>& all) {
+    return std::all_of(all.begin(), all.end(), [](const result& r) { return r.kept(); });
+  };
+  return kept(results) && (!expected || expected->errors.within_bound()) && (!projected || kept(projected->results));
 }
 
 }  // namespace tril::tool

@@ -22,7 +22,7 @@ struct result {
   std::optional<bool> bit_identical;
   std::uint32_t max_ulp_vs_naive = 0;
   double milliseconds = 0;
-  std::int64_t pairs = 0;  // (row, key) pairs that took that time
+  std::int64_t pairs = 0;  // (row, key) pairs that took that time; of a projection (row, output)
   double speedup_vs_naive = 0;
 
   bool within_bound() const { return errors.within_bound() && lse_errors.within_bound(); }
@@ -47,11 +47,20 @@ struct expectation {
 expectation assess_expected(std::string file, const std::vector<float>& ours, const std::vector<float>& theirs,
                             const compared_rows& compared);
 
+/// The projection of the library's output by a weight from a file.
+struct projection_findings {
+  std::string file;
+  std::int64_t in, out;
+  std::int64_t rows, rows_compared;
+  std::vector<result> results;
+};
+
 /// Everything that was found, whether all promises hold.
 struct findings {
   std::vector<result> results;
   std::vector<std::string> left_out;  // instruction sets
   std::optional<expectation> expected;
+  std::optional<projection_findings> projected;
 
   bool passed() const;
 };
