@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <string>
 #include <vector>
@@ -126,11 +125,11 @@ projection_findings project(const projection_weight& by, const std::vector<float
                             const std::vector<library_isa>& isas, const findings& found, std::int64_t seed) {
   const projected_rows rows(by, out, out_layout, static_cast<std::uint64_t>(seed));
   projection_findings all{by.source, by.in, by.out, rows.total(), rows.compared(), {rows.assess_naive()}};
-  for (const library_isa& isa : std::views::reverse(isas)) {
-    if (std::ranges::count(found.left_out, isa.name) > 0) continue;
-    for (const context& ctx : isa.contexts)
-      all.results.push_back(with_progress(fmt::format("projection, {}, threads: {}", isa.name, ctx.threads()),
-                                          [&] { return rows.assess_library(ctx, isa.fused); }));
+  for (auto isa = isas.rbegin(); isa != isas.rend(); ++isa) {
+    if (std::ranges::count(found.left_out, isa->name) > 0) continue;
+    for (const context& ctx : isa->contexts)
+      all.results.push_back(with_progress(fmt::format("projection, {}, threads: {}", isa->name, ctx.threads()),
+                                          [&] { return rows.assess_library(ctx, isa->fused); }));
   }
   return all;
 }
