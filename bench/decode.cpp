@@ -8,6 +8,7 @@
 
 #include "memory/aligned.hpp"
 #include "support/case.hpp"
+#include "support/sample.hpp"
 
 namespace tril::bench {
 namespace {
@@ -63,23 +64,18 @@ void decode(benchmark::State& state, const setting& s, storage how, bool cold) {
   const limits machine(kernels_of(s.isa), s.threads);
   const cost takes = cost_of(c.shape);
   const auto bytes = static_cast<double>(takes.kv_bytes);
-  if (c.run(0) < 0) return state.SkipWithError("the call failed");
-  std::vector<double> rates, limits_seen, shares;
   std::size_t cache = 0;
   const auto next = [&] { return cache = (cache + 1) % c.k.size(); };
-  for (auto _ : state) {
-    const double seconds = c.run(next());
+  const auto limit = [&] {
     const std::size_t i = next();  // the probe reads a cache that is as cold
     const std::span<const float> buffers[] = {c.k[i], c.v[i]};
-    limits_seen.push_back(machine.bandwidth(buffers));
-    state.SetIterationTime(seconds);
-    rates.push_back(bytes / seconds);
-    shares.push_back(bytes / seconds / limits_seen.back());
-  }
-  state.counters["GB/s"] = median(rates) * 1e-9;
+    return machine.bandwidth(buffers);
+  };
+  c.run(0);  // touches the memory
+  if (sample_of_bandwidth(
+          state, bytes, [&] { return c.run(next()); }, limit) < 0)
+    return;
   state.counters["FLOP/B"] = static_cast<double>(takes.flops) / bytes;
-  state.counters["limit_GB/s"] = median(limits_seen) * 1e-9;
-  state.counters["of_bandwidth"] = median(shares);
 }
 
 }  // namespace

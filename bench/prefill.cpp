@@ -1,8 +1,7 @@
 /// Prefill through the public interface, as a share of this machine's multiply-add peak.
 
-#include <vector>
-
 #include "support/attention_case.hpp"
+#include "support/sample.hpp"
 
 namespace tril::bench {
 namespace {
@@ -10,21 +9,11 @@ namespace {
 void prefill(benchmark::State& state, const setting& s) {
   const attention_case c(s);
   const limits machine(kernels_of(s.isa), s.threads);
-  if (c.run() < 0) return state.SkipWithError("the call failed");
-  std::vector<double> rates, peaks, shares;
-  for (auto _ : state) {
-    const double before = machine.flops();
-    const double seconds = c.run();
-    peaks.push_back((before + machine.flops()) / 2);
-    state.SetIterationTime(seconds);
-    rates.push_back(c.flops() / seconds);
-    shares.push_back(rates.back() / peaks.back());
-  }
-  state.counters["GFLOP/s"] = median(rates) * 1e-9;
-  state.counters["peak_GFLOP/s"] = median(peaks) * 1e-9;
-  state.counters["of_peak"] = median(shares);
+  c.run();  // touches the memory
+  const double rate = sample_of_peak(state, machine, c.flops(), [&] { return c.run(); });
+  if (rate < 0) return;
   state.counters["FLOP/B"] = c.flops() / c.bytes();
-  state.counters["speedup_vs_naive"] = median(rates) / c.naive_rate();
+  state.counters["speedup_vs_naive"] = rate / c.naive_rate();
   state.counters["computed_over_visible"] = c.computed_over_visible();
   state.counters["workspace_MiB"] = static_cast<double>(c.workspace_bytes()) / 1048576.0;
 }
@@ -40,7 +29,8 @@ tool::preset heads(std::int64_t q, std::int64_t kv, std::int64_t dim) {
   return {.name = "", .q_heads = q, .kv_heads = kv, .dim = dim, .value_dim = dim};
 }
 
-/// Beyond one sequence of a known model: batches, head sizes that are no power of two, chunks, windows.
+/// Beyond one sequence of a known model: batches, also of unequal lengths, head sizes that are no power of two, chunks,
+/// windows.
 void add_other_shapes() {
   const auto add_shape = [](const shape& what, std::int64_t tokens) {
     for_each_setting({what}, {tokens}, add_prefill);
@@ -50,6 +40,8 @@ void add_other_shapes() {
   add_shape({.name = "bert-base-x8", .model = bert, .batch = 8}, 512);
   for (const std::int64_t dim : {80, 96, 112, 128, 256})
     add_shape({.name = "heads-32-8-dim-" + std::to_string(dim), .model = heads(32, 8, dim)}, 2048);
+  // Very unequal, and in no order: one is worth as much as all others together.
+  add_shape({.name = "qwen3-0.6b-ragged", .model = qwen, .lengths = {60, 900, 16, 2048, 700, 1, 1300, 250}}, 2048);
   for (const std::int64_t tokens : {16384, 131072})
     add_shape({.name = "qwen3-0.6b-chunk-512", .model = qwen, .chunk = 512}, tokens);
   tool::preset windowed = qwen;

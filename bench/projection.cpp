@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/case.hpp"
+#include "support/sample.hpp"
 
 namespace tril::bench {
 namespace {
@@ -45,7 +46,14 @@ class layer {
           std::make_unique<projection>(ctx, linear{.in = w.what.in, .out = w.what.out, .weight = weight.data()});
   }
 
-  bool run(const elements& x, elements& y) const {
+  /// Seconds; negative if it failed.
+  double run(const elements& x, elements& y) const {
+    const double begin = now();
+    return project(x, y) ? now() - begin : -1;
+  }
+
+ private:
+  bool project(const elements& x, elements& y) const {
     const auto [name, in, out] = w_.what;
     if (projection_)
       return bool(projection_->run(bthd(x.data(), 1, w_.rows, 1, in), bthd(y.data(), 1, w_.rows, 1, out)));
@@ -61,7 +69,6 @@ class layer {
     return true;
   }
 
- private:
   where w_;
   elements weight_;
   std::unique_ptr<projection> projection_;
@@ -84,21 +91,9 @@ void many_rows(benchmark::State& state, const where& w) {
   const layer l(ctx, w, 1);
   const elements x = normal_values(static_cast<std::size_t>(w.rows * w.what.in), 2);
   elements y(static_cast<std::size_t>(w.rows * w.what.out));
-  if (!l.run(x, y)) return state.SkipWithError("the call failed");
+  l.run(x, y);  // touches the memory
   const double flops = 2.0 * static_cast<double>(w.rows * w.what.in) * static_cast<double>(w.what.out);
-  std::vector<double> rates, peaks, shares;
-  for (auto _ : state) {
-    const double before = machine.flops(), begin = now();
-    l.run(x, y);
-    const double seconds = now() - begin;
-    peaks.push_back((before + machine.flops()) / 2);
-    state.SetIterationTime(seconds);
-    rates.push_back(flops / seconds);
-    shares.push_back(rates.back() / peaks.back());
-  }
-  state.counters["GFLOP/s"] = median(rates) * 1e-9;
-  state.counters["peak_GFLOP/s"] = median(peaks) * 1e-9;
-  state.counters["of_peak"] = median(shares);
+  sample_of_peak(state, machine, flops, [&] { return l.run(x, y); });
 }
 
 /// Every run takes another weight, of so many that none is left in the processor's caches.
@@ -114,23 +109,16 @@ void one_row_cold(benchmark::State& state, const where& w) {
   const elements x = normal_values(static_cast<std::size_t>(w.what.in), 2);
   const elements read = normal_values(weights * count, 3);
   elements y(static_cast<std::size_t>(w.what.out));
-  const auto bytes = static_cast<double>(count * sizeof(float));
-  std::vector<double> rates, limits_seen, shares;
   std::size_t next = 0;
-  for (auto _ : state) {
+  const auto run = [&] {
     next = (next + 1) % weights;
-    const double begin = now();
-    if (!layers[next].run(x, y)) return state.SkipWithError("the call failed");
-    const double seconds = now() - begin;
+    return layers[next].run(x, y);
+  };
+  const auto limit = [&] {
     const std::span<const float> buffer[] = {{read.data() + next * count, count}};  // as cold
-    limits_seen.push_back(machine.bandwidth(buffer));
-    state.SetIterationTime(seconds);
-    rates.push_back(bytes / seconds);
-    shares.push_back(rates.back() / limits_seen.back());
-  }
-  state.counters["GB/s"] = median(rates) * 1e-9;
-  state.counters["limit_GB/s"] = median(limits_seen) * 1e-9;
-  state.counters["of_bandwidth"] = median(shares);
+    return machine.bandwidth(buffer);
+  };
+  sample_of_bandwidth(state, static_cast<double>(count * sizeof(float)), run, limit);
 }
 
 void add_projections() {

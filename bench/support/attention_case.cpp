@@ -1,5 +1,7 @@
 #include "support/attention_case.hpp"
 
+#include <algorithm>
+
 #include "support/computed.hpp"
 
 namespace tril::bench {
@@ -11,12 +13,13 @@ std::size_t count_of(const layout& l) {
 
 problem problem_of(const setting& s) {
   const tool::preset& m = s.what.model;
-  const std::int64_t batch = s.what.batch, rows = s.rows();
+  const std::int64_t batch = s.what.sequences(), rows = s.rows();
   return {.q = tril_bthd(TRIL_F32, batch, rows, m.q_heads, m.dim),
           .kv = {.k = tril_bthd(TRIL_F32, batch, s.tokens, m.kv_heads, m.dim),
-                 .v = tril_bthd(TRIL_F32, batch, s.tokens, m.kv_heads, m.value_dim)},
+                 .v = tril_bthd(TRIL_F32, batch, s.tokens, m.kv_heads, m.value_dim),
+                 .lengths = s.what.lengths},
           .out = tril_bthd(TRIL_F32, batch, rows, m.q_heads, m.value_dim),
-          .visibility = {.causal = m.causal, .window = {.left = m.window_left}},
+          .visibility = {.causal = m.causal, .window = {.left = m.window_left}, .q_lengths = s.what.lengths},
           .scale = m.scale != 0 ? std::optional(m.scale) : std::nullopt};
 }
 
@@ -48,12 +51,16 @@ double attention_case::run() const {
 
 double attention_case::naive_rate(void (*naive)(const reference::row&, float*, float*)) const {
   constexpr std::int64_t rows = 16;
-  const std::int64_t tokens = shape_.q.extents[1], heads = shape_.q.extents[2];
+  const auto lengths = shape_.visibility.q_lengths;
+  const auto longest = std::max_element(lengths.begin(), lengths.end());
+  const std::int64_t sequence = longest - lengths.begin(), heads = shape_.q.extents[2];
+  const std::int64_t tokens = lengths.empty() ? shape_.q.extents[1] : *longest;
   std::vector<float> scores(static_cast<std::size_t>(shape_.kv.k.extents[1]));
   std::vector<float> out(static_cast<std::size_t>(shape_.out.extents[3]));
   double pairs = 0, seconds = 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    const reference::row r = reference::row_of(shape_, data_, 0, (2 * i + 1) * tokens / (2 * rows), i * heads / rows);
+    const reference::row r =
+        reference::row_of(shape_, data_, sequence, (2 * i + 1) * tokens / (2 * rows), i * heads / rows);
     const double begin = now();
     naive(r, scores.data(), out.data());
     seconds += now() - begin;

@@ -13,6 +13,7 @@ namespace tril::bench {
 /// One layer's attention over new rows: tensors in token-major order, the plan on them, and the textbook beside it.
 class attention_case {
  public:
+  /// Refers to the lengths of the setting.
   explicit attention_case(const setting& s);
 
   /// Seconds of one run; negative if it failed.
@@ -25,7 +26,8 @@ class attention_case {
   double bytes() const { return static_cast<double>(takes_.q_bytes + takes_.kv_bytes + takes_.out_bytes); }
   double computed_over_visible() const;
 
-  /// Flops per second, of visible pairs, of a textbook loop over rows spread through the sequence and the heads.
+  /// Flops per second, of visible pairs, of a textbook loop over rows spread through the longest sequence and the
+  /// heads.
   double naive_rate(void (*naive)(const reference::row&, float*, float*) = reference::plain::naive_truncated) const;
 
   const context& ctx() const { return ctx_; }

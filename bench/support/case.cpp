@@ -37,13 +37,21 @@ std::vector<shape> preset_shapes() {
 
 void for_each_setting(const std::vector<shape>& shapes, const std::vector<std::int64_t>& tokens,
                       const std::function<void(const setting&)>& use) {
-  std::vector<int> thread_counts = {1};
-  if (const int all = parallel::available_threads(); all > 1) thread_counts.push_back(all);
+  // Asked for once: a virtual machine stops at each of these questions.
+  static const std::vector<int> thread_counts = [] {
+    const int all = parallel::available_threads();
+    return all > 1 ? std::vector{1, all} : std::vector{1};
+  }();
+  static const std::vector<std::string> isas = [] {
+    std::vector<std::string> names;
+    for (const dispatch::isa& isa : dispatch::built_isas())
+      if (isa.supported()) names.push_back(isa.kernels->name);
+    return names;
+  }();
   for (const shape& what : shapes)
     for (const std::int64_t count : tokens)
       for (const int threads : thread_counts)
-        for (const dispatch::isa& isa : dispatch::built_isas())
-          if (isa.supported()) use({what, count, threads, isa.kernels->name});
+        for (const std::string& isa : isas) use({what, count, threads, isa});
 }
 
 const contract::kernel_table& kernels_of(std::string_view isa) { return *dispatch::find(isa)->kernels; }

@@ -15,12 +15,15 @@
 namespace tril::bench {
 
 /// The attention that is measured: a model's, of so many sequences at once. `chunk`: the last so many tokens are
-/// new and attend to all, as in chunked prefill; 0: all are.
+/// new and attend to all, as in chunked prefill; 0: all are. `lengths`: of the sequences, where they differ.
 struct shape {
   std::string name;
   tool::preset model;
   std::int64_t batch = 1;
   std::int64_t chunk = 0;
+  std::vector<std::int32_t> lengths = {};
+
+  std::int64_t sequences() const { return lengths.empty() ? batch : static_cast<std::int64_t>(lengths.size()); }
 };
 
 /// The presets that kernels are made for, by their own names.

@@ -5,7 +5,7 @@
 namespace tril::planning {
 namespace {
 
-constexpr std::int64_t pack_task_panels = 4 * contract::panels_per_split;
+constexpr std::int64_t pack_task_panels = 4 * contract::panels_per_split;  // over all heads
 
 /// A unit with more than this share of the cap goes in rounds, with the other heads of its sequence: by itself it would
 /// leave a wave few tasks.
@@ -54,9 +54,6 @@ void add_unit(schedule& to, const unit& u, const problem& p, std::int32_t block_
   wave& w = to.waves.back();
   const std::int32_t index = w.last_unit++;
   to.units.push_back(u);
-  for (std::int64_t panel = 0; panel < u.panels; panel += pack_task_panels)
-    w.pack.push_back({index, panel, std::min(pack_task_panels, u.panels - panel)});
-
   const sequence& s = p.sequences[static_cast<std::size_t>(u.sequence)];
   const std::int64_t heads = block_heads(p, block_rows), rows = block_tokens(p, block_rows);
   const std::int64_t last_row = u.first_row + u.rows;
@@ -105,6 +102,17 @@ void add_rounds(schedule& to, std::int32_t sequence_index, const problem& p, con
   }
 }
 
+/// Heads of a sequence go together, panel by panel: the heads of a token usually lie one after another.
+void add_pack_tasks(const std::vector<unit>& units, wave& w) {
+  for (std::int32_t first = w.first_unit, last = first; first < w.last_unit; first = last) {
+    const unit& u = units[static_cast<std::size_t>(first)];
+    while (last < w.last_unit && units[static_cast<std::size_t>(last)].sequence == u.sequence) ++last;
+    const std::int64_t panels = std::max<std::int64_t>(1, pack_task_panels / (last - first));
+    for (std::int64_t panel = 0; panel < u.panels; panel += panels)
+      w.pack.push_back({first, last - first, panel, std::min(panels, u.panels - panel)});
+  }
+}
+
 }  // namespace
 
 schedule cut(const problem& p, const prefill_sizes& sizes) {
@@ -121,11 +129,12 @@ schedule cut(const problem& p, const prefill_sizes& sizes) {
     }
     if (bytes > room) {
       begin_wave(s);
-      room = sizes.cap;
+      room = std::min(sizes.cached, sizes.cap);
     }
     room -= bytes;
     add_unit(s, *u++, p, sizes.block_rows);
   }
+  for (wave& w : s.waves) add_pack_tasks(s.units, w);
   return s;
 }
 

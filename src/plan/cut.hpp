@@ -1,7 +1,6 @@
 #pragma once
 
-/// Cuts a problem into tasks. The cut depends on shapes alone, never on the number of threads, and a task's
-/// result on nothing but its rows.
+/// Cuts a problem into tasks. How it is cut depends on shapes and memory, a task's result on nothing but its rows.
 
 #include <cstdint>
 #include <vector>
@@ -24,9 +23,10 @@ struct unit {
   bool one_round() const { return first_round && last_round; }
 };
 
+/// Some panels of neighbouring units that have the same ones: heads of a sequence.
 struct pack_task {
-  std::int32_t unit;
-  std::int64_t first_panel;  // counted from the unit's first
+  std::int32_t first_unit, units;
+  std::int64_t first_panel;  // counted from the units' first
   std::int64_t panels;
 };
 
@@ -56,7 +56,8 @@ struct prefill_sizes {
   std::int32_t block_rows;   // rows that go through it at once
   std::int64_t panel_bytes;  // packed K and V of 16 keys
   std::int64_t state_bytes;  // what is kept of a row between two rounds
-  std::int64_t cap;          // of the packed panels and states of a wave, if it has room for one split of one head
+  std::int64_t cached;       // packed panels of a wave, as far as it has several units: what caches keep of them
+  std::int64_t cap;          // packed panels and states of a wave, if that has room for one split of one head
 };
 
 schedule cut(const problem& p, const prefill_sizes& sizes);

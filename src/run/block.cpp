@@ -19,27 +19,36 @@ scratch_layout::scratch_layout(std::size_t block_bytes, std::int32_t block_rows)
 
 namespace {
 
-/// The queries of a task one after another, all heads of a token before the next token's; then null.
-class query_walk {
+/// Addresses of a task's rows of one tensor, all heads of a token before the next token's.
+template <class Byte>
+class row_walk {
  public:
-  query_walk(const planning::problem& p, const task_of_unit* of, const pointers& at) : p_(p), of_(of), at_(at) {}
+  row_walk(Byte* data, const tril_layout& l, const planning::problem& p, const task_of_unit& of)
+      : data_(data),
+        layout_(l),
+        of_(of),
+        first_head_(of.unit.kv_head * p.group() + of.task.first_head),
+        head_step_(l.extents[2] > 1 ? l.strides[2] * element_bytes(l.dtype) : 0) {}
 
-  const std::byte* next() {
-    if (of_ == nullptr || token_ == of_->task.rows) return nullptr;
-    const std::int64_t head = of_->unit.kv_head * p_.group() + of_->task.first_head + head_;
-    const std::byte* q = address(at_.q, p_.q, of_->unit.sequence, of_->task.first_row + token_, head);
-    if (++head_ == of_->task.heads) {
+  /// Null behind the last row, and where there is no tensor.
+  Byte* next() {
+    if (data_ == nullptr || token_ == of_.task.rows) return nullptr;
+    if (head_ == 0) at_ = address(data_, layout_, of_.unit.sequence, of_.task.first_row + token_, first_head_);
+    Byte* row = at_ + head_ * head_step_;
+    if (++head_ == of_.task.heads) {
       head_ = 0;
       ++token_;
     }
-    return q;
+    return row;
   }
 
  private:
-  const planning::problem& p_;
-  const task_of_unit* of_;
-  const pointers& at_;
+  Byte* data_;
+  const tril_layout& layout_;
+  const task_of_unit& of_;
+  const std::int64_t first_head_, head_step_;
   std::int64_t token_ = 0, head_ = 0;
+  Byte* at_ = nullptr;
 };
 
 }  // namespace
@@ -50,18 +59,18 @@ block_of_rows gather_rows(const planning::problem& p, const task_of_unit& here, 
   const planning::sequence& s = p.sequences[static_cast<std::size_t>(u.sequence)];
   auto* rows = reinterpret_cast<contract::query_row*>(scratch + layout.rows);
   auto* seen = reinterpret_cast<planning::interval*>(scratch + layout.intervals);
-  auto* lse = reinterpret_cast<std::byte*>(at.lse);
-  query_walk ahead(p, next, at);
+  row_walk q(at.q, p.q, p, here), ahead(next ? at.q : nullptr, p.q, p, next ? *next : here);
+  row_walk out(at.out, p.out, p, here),
+      lse(p.with_lse ? reinterpret_cast<std::byte*>(at.lse) : nullptr, p.lse, p, here);
   std::size_t count = 0;
   for (std::int64_t row = task.first_row; row < task.first_row + task.rows; ++row) {
     const planning::interval keys = planning::visible_keys(p.window, s.first_position + row, s.keys);
-    for (std::int64_t h = task.first_head; h < task.first_head + task.heads; ++h, ++count) {
-      const std::int64_t head = u.kv_head * p.group() + h;
+    for (std::int32_t head = 0; head < task.heads; ++head, ++count) {
       seen[count] = keys;
       rows[count] = {
-          .q = address(at.q, p.q, u.sequence, row, head),
-          .out = address(at.out, p.out, u.sequence, row, head),
-          .lse = p.with_lse ? reinterpret_cast<float*>(address(lse, p.lse, u.sequence, row, head)) : nullptr,
+          .q = q.next(),
+          .out = out.next(),
+          .lse = reinterpret_cast<float*>(lse.next()),
           .bias = nullptr,
           .position = s.first_position + row,
           .slope = 0.0f,

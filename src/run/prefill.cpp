@@ -10,6 +10,10 @@ namespace {
 using contract::panel_keys;
 using contract::split_keys;
 
+/// Of packed panels, that the caches of a core keep: what is read again before they are overwritten, and written over
+/// by the next wave without a line fetched from memory.
+constexpr std::int64_t cached_bytes = std::int64_t{2} << 20;
+
 std::int64_t k_panel_bytes(const planning::problem& p) { return 4 * contract::k_panel_elements(p.dim); }
 std::int64_t v_panel_bytes(const planning::problem& p) { return 4 * contract::v_panel_elements(p.value_dim); }
 
@@ -47,6 +51,7 @@ prefill::prefill(planning::problem problem, const contract::kernel_table& kernel
       schedule_(planning::cut(problem_, {.block_rows = kernels.tiles.block_rows,
                                          .panel_bytes = k_panel_bytes(problem_) + v_panel_bytes(problem_),
                                          .state_bytes = state_bytes(problem_),
+                                         .cached = cached_bytes * workers,
                                          .cap = cap})),
       packed_(schedule_.units.size()),
       scratch_(kernels.block_bytes(problem_.dim, problem_.value_dim), kernels.tiles.block_rows) {
@@ -88,26 +93,30 @@ void prefill::run_task(std::int64_t stage, std::int64_t task, int worker, const 
 }
 
 void prefill::pack(const planning::pack_task& task, const pointers& at) const {
-  const planning::unit& u = schedule_.units[static_cast<std::size_t>(task.unit)];
-  const packed_unit& packed = packed_[static_cast<std::size_t>(task.unit)];
-  const std::int64_t keys = problem_.sequences[static_cast<std::size_t>(u.sequence)].keys;
-  const kv_address k_at(problem_.k, at.k, u.sequence, u.kv_head), v_at(problem_.v, at.v, u.sequence, u.kv_head);
-  for (std::int64_t panel = task.first_panel; panel < task.first_panel + task.panels; ++panel) {
-    const std::int64_t first_key = (u.first_panel + panel) * panel_keys;
-    const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - first_key));
-    const bool more = panel + 1 < task.first_panel + task.panels && first_key + 2 * panel_keys <= keys;
-    const void *rows[panel_keys], *next[panel_keys];
-    k_at.rows(first_key, count, rows);
-    if (more) k_at.rows(first_key + panel_keys, panel_keys, next);
-    kernels_.pack_k({rows, count, static_cast<std::int32_t>(problem_.dim),
-                     at.workspace + packed.k + panel * k_panel_bytes(problem_), more ? next : nullptr});
-    v_at.rows(first_key, count, rows);
-    if (more) v_at.rows(first_key + panel_keys, panel_keys, next);
-    const bool finite =
-        kernels_.pack_v({rows, count, static_cast<std::int32_t>(problem_.value_dim),
-                         at.workspace + packed.v + panel * v_panel_bytes(problem_), more ? next : nullptr});
-    at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] = std::byte{finite};
-  }
+  const planning::unit& first = schedule_.units[static_cast<std::size_t>(task.first_unit)];
+  const std::int64_t keys = problem_.sequences[static_cast<std::size_t>(first.sequence)].keys;
+  for (std::int64_t panel = task.first_panel; panel < task.first_panel + task.panels; ++panel)
+    for (std::int32_t i = 0; i < task.units; ++i) {
+      const bool last = i + 1 == task.units;
+      const std::int64_t key = (first.first_panel + panel) * panel_keys, next_key = last ? key + panel_keys : key;
+      const auto head = first.kv_head + i, next_head = last ? first.kv_head : head + 1;
+      const bool more = next_key + panel_keys <= keys && (!last || panel + 1 < task.first_panel + task.panels);
+      const auto pack_rows = [&](const tril_layout& l, const std::byte* data, std::int64_t extent, std::size_t to,
+                                 auto kernel) {
+        const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(panel_keys, keys - key));
+        const void *rows[panel_keys], *next[panel_keys];
+        kv_address(l, data, first.sequence, head).rows(key, count, rows);
+        if (more) kv_address(l, data, first.sequence, next_head).rows(next_key, panel_keys, next);
+        return kernel({rows, count, static_cast<std::int32_t>(extent), at.workspace + to, more ? next : nullptr});
+      };
+      const packed_unit& packed = packed_[static_cast<std::size_t>(task.first_unit + i)];
+      pack_rows(problem_.k, at.k, problem_.dim, packed.k + static_cast<std::size_t>(panel * k_panel_bytes(problem_)),
+                kernels_.pack_k);
+      const bool finite =
+          pack_rows(problem_.v, at.v, problem_.value_dim,
+                    packed.v + static_cast<std::size_t>(panel * v_panel_bytes(problem_)), kernels_.pack_v);
+      at.workspace[packed.v_finite + static_cast<std::size_t>(panel)] = std::byte{finite};
+    }
 }
 
 void prefill::attend(const planning::wave& w, std::size_t index, int worker, const pointers& at) const {

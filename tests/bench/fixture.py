@@ -48,6 +48,18 @@ def prefill():
                             workspace_MiB=4.0 + tokens / 1024, peak_GFLOP_per_s=limit, FLOP_per_B=flops / moved)
 
 
+def other_shapes():
+    for shape, tokens in (("gpt-2-x4", 1024), ("bert-base-x8", 512), (f"{PRESET}-chunk-512", 16384),
+                          (f"{PRESET}-chunk-512", 131072), (f"{PRESET}-ragged", 2048), (f"{PRESET}-window-1024", 8192),
+                          *((f"heads-32-8-dim-{dim}", 2048) for dim in (80, 96, 112, 128, 256))):
+        for threads in (1, 2):
+            for isa in ("avx2", "avx512"):
+                share = BEST[isa] * 0.97 * jitter(shape, isa, threads)
+                limit = PEAKS[isa] * threads
+                yield entry(f"prefill/f32/{shape}/{tokens}/{threads}/{isa}", 10.0, GFLOP_per_s=limit * share,
+                            of_peak=share, peak_GFLOP_per_s=limit)
+
+
 def decode():
     for tokens in (1024, 4096, 16384, 65536):
         for threads in (1, 2):
@@ -71,8 +83,10 @@ def projection():
                         GB_per_s=limit * share, of_bandwidth=share, limit_GB_per_s=limit)
             for rows in (64, 512, 2048):
                 rate = PEAKS[isa] * 0.9 * jitter(name, isa, rows)
-                yield entry(f"projection/f32/{name}/{rows}/1/{isa}", 2 * size * rows / rate * 1e-6, GFLOP_per_s=rate,
-                            of_peak=rate / PEAKS[isa], peak_GFLOP_per_s=PEAKS[isa])
+                for threads in (1, 2):
+                    yield entry(f"projection/f32/{name}/{rows}/{threads}/{isa}",
+                                2 * size * rows / rate / threads * 1e-6, GFLOP_per_s=rate * threads,
+                                of_peak=rate / PEAKS[isa], peak_GFLOP_per_s=PEAKS[isa] * threads)
 
 
 def ladder():
@@ -92,5 +106,5 @@ def others():
 
 def run():
     """One run with a row of everything, in which every goal is met."""
-    return {"context": dict(CONTEXT), "benchmarks": [*prefill(), *decode(), *projection(), *ladder(),
+    return {"context": dict(CONTEXT), "benchmarks": [*prefill(), *other_shapes(), *decode(), *projection(), *ladder(),
                                                    *others()]}

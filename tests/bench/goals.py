@@ -24,6 +24,10 @@ LEAST = {  # row: counter, and the least that it must reach
     **{f"prefill/{MODEL}/{tokens}/1/{isa}": ("of_peak", round(least - less, 2))
        for isa, less in (("avx512", 0), ("avx2", 0.02))
        for tokens, least in ((128, 0.55), (512, 0.74), (1024, 0.80), (2048, 0.84), (4096, 0.85))},
+    **{f"prefill/f32/{shape}/1/{isa}": ("of_peak", round(least - less, 2))
+       for isa, less in (("avx512", 0), ("avx2", 0.02))
+       for shape, least in (("gpt-2-x4/1024", 0.72), ("bert-base-x8/512", 0.79),
+                            ("qwen3-0.6b-chunk-512/16384", 0.84), ("qwen3-0.6b-chunk-512/131072", 0.80))},
     f"prefill/{MODEL}/2048/1/sse42": ("of_peak", 0.75),
     **{f"decode/{MODEL}/16384/1/{isa}/cold": ("of_bandwidth", 0.60) for isa in ("avx512", "avx2")},
     **{f"projection/f32/{model}/{rows}/1/avx512": ("of_peak", 0.86)
@@ -89,7 +93,7 @@ class Goals(unittest.TestCase):
     def test_all_met(self):
         lines = self.expect([])
         self.assertEqual({result for _, result, _ in lines.values()}, {"pass"})
-        self.assertEqual(len(lines), len(LEAST) + len(MOST) + 10)
+        self.assertEqual(len(lines), len(LEAST) + len(MOST) + 10 + 8 + 2 + 2 + 1)
         self.assertEqual(lines[f"prefill/{MODEL}/4096/1/avx512", "of_peak"][0],
                          f"{self.runs[f'prefill/{MODEL}/4096/1/avx512']['of_peak']:.4f}")
 
@@ -139,6 +143,31 @@ class Goals(unittest.TestCase):
         # The other way round would be a gain.
         one["of_peak"], two["of_peak"] = two["of_peak"], one["of_peak"]
         self.expect([])
+
+    def test_threads_of_other_benchmarks(self):
+        for one, two, goal, least in ((f"prefill/{MODEL}-ragged/2048/1/avx512", f"prefill/{MODEL}-ragged/2048/2/avx512",
+                                       f"prefill/{MODEL}-ragged/2048/2../avx512", 0.92),
+                                      (f"projection/{MODEL}/64/1/avx512", f"projection/{MODEL}/64/2/avx512",
+                                       f"projection/{MODEL}/64../2../avx512", 0.95)):
+            self.runs = Runs()
+            self.runs[two]["of_peak"] = self.runs[one]["of_peak"] * (least + 1e-4)
+            self.expect([])
+            self.runs[two]["of_peak"] = self.runs[one]["of_peak"] * (least - 1e-4)
+            self.expect([(goal, "thread scaling")])
+
+    def test_beside_other_rows(self):
+        for name, other, figure, least in (
+                ("heads-32-8-dim-80/2048", "heads-32-8-dim-128/2048", "of_peak beside dim 128", 0.9),
+                ("qwen3-0.6b-window-1024/8192", "qwen3-0.6b/4096", "of_peak beside 4096 tokens", 0.87)):
+            self.runs = Runs()
+            row, beside = (self.runs[f"prefill/f32/{shape}/1/avx2"] for shape in (name, other))
+            goal = (row["name"], figure)
+            row["of_peak"] = beside["of_peak"] * (least + 1e-4)
+            self.assertEqual(self.expect([])[goal][0], f"{least + 1e-4:.4f}")
+            row["of_peak"] = beside["of_peak"] * (least - 1e-4)
+            self.expect([goal])
+            self.runs.drop(other)
+            self.assertEqual(judge(self.runs)[1][goal][1], "no run")
 
     def test_threads_below_1024_tokens(self):
         self.runs[f"prefill/{MODEL}/512/2/avx2"]["of_peak"] = 0.3

@@ -199,7 +199,7 @@ class Report(unittest.TestCase):
         self.assertEqual([cell[0] for cell in line[1:]],
                          [4096, 2, two["GFLOP/s"] / one["GFLOP/s"], two["of_peak"] / one["of_peak"]])
 
-        for name, pattern, share in (("prefill-tokens", r"prefill/.*/1/\w+", "of_peak"),
+        for name, pattern, share in (("prefill-tokens", r"prefill/f32/qwen3-0.6b/.*/1/\w+", "of_peak"),
                                      ("decode-tokens", r"decode/.*/1/\w+/cold", "of_bandwidth")):
             shown = sorted(tuple(cell[0] for cell in line[2:]) for line in tables[name][1:])
             self.assertEqual(shown, sorted((entry["real_time"], entry[share]) for entry in self.entries(pattern)))

@@ -22,7 +22,8 @@ struct cutting {
 
 std::ostream& operator<<(std::ostream& out, const cutting& c) {
   return out << c.problem << "; blocks of " << c.sizes.block_rows << " rows, panels of " << c.sizes.panel_bytes
-             << " bytes, states of " << c.sizes.state_bytes << " bytes, cap " << c.sizes.cap;
+             << " bytes, states of " << c.sizes.state_bytes << " bytes, " << c.sizes.cached << " cached, cap "
+             << c.sizes.cap;
 }
 
 rc::Gen<cutting> any_cutting() {
@@ -31,6 +32,7 @@ rc::Gen<cutting> any_cutting() {
                    {.block_rows = *rc::gen::element(1, 2, 3, 5, 8, 12, 16, 48),
                     .panel_bytes = *rc::gen::inRange<std::int64_t>(1, 2000),
                     .state_bytes = *rc::gen::inRange<std::int64_t>(1, 500),
+                    .cached = *rc::gen::inRange<std::int64_t>(0, 300'000),
                     .cap = *rc::gen::inRange<std::int64_t>(0, 1'000'000)}};
   });
 }
@@ -112,11 +114,17 @@ TEST_CASE("the rounds of a unit have the panels that its rows see, and pack each
     std::set<std::pair<std::int32_t, std::int64_t>> packed;
     for (const planning::wave& w : s.waves)
       for (const planning::pack_task& t : w.pack) {
-        RC_ASSERT(t.unit >= w.first_unit && t.unit < w.last_unit);
-        RC_ASSERT(t.panels >= 1);
-        for (std::int64_t panel = t.first_panel; panel < t.first_panel + t.panels; ++panel) {
-          RC_ASSERT(panel >= 0 && panel < unit_of(s, t.unit).panels);
-          RC_ASSERT(packed.insert({t.unit, panel}).second);
+        RC_ASSERT(t.first_unit >= w.first_unit && t.first_unit + t.units <= w.last_unit);
+        RC_ASSERT(t.units >= 1 && t.panels >= 1);
+        const planning::unit& first = unit_of(s, t.first_unit);
+        for (std::int32_t i = 0; i < t.units; ++i) {
+          const planning::unit& u = unit_of(s, t.first_unit + i);
+          RC_ASSERT(std::tuple(u.sequence, u.kv_head - i, u.first_panel, u.panels) ==
+                    std::tuple(first.sequence, first.kv_head, first.first_panel, first.panels));
+          for (std::int64_t panel = t.first_panel; panel < t.first_panel + t.panels; ++panel) {
+            RC_ASSERT(panel >= 0 && panel < u.panels);
+            RC_ASSERT(packed.insert({t.first_unit + i, panel}).second);
+          }
         }
       }
     std::size_t panels = 0;
@@ -141,10 +149,9 @@ TEST_CASE("waves take the units in order and stay within the cap") {
       next = w.last_unit;
       std::int64_t taken = 0;
       for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) taken += bytes(unit_of(s, unit));
+      const std::int64_t heads = w.last_unit - w.first_unit, states_cap = heads * block_states;
       // Where the cap has no room for that, one split of a head and one block of rows is the least.
-      const std::int64_t heads = w.last_unit - w.first_unit;
-      const std::int64_t panels_cap = std::max(c.sizes.cap, split_bytes), states_cap = heads * block_states;
-      RC_ASSERT(taken <= std::max(c.sizes.cap, panels_cap + states_cap));
+      RC_ASSERT(taken <= std::max(c.sizes.cap, split_bytes) + std::max(c.sizes.cap / 4, states_cap));
       if (c.sizes.cap >= 2 * split_bytes && c.sizes.cap / 4 >= states_cap) RC_ASSERT(taken <= c.sizes.cap);
     }
     RC_ASSERT(static_cast<std::size_t>(next) == s.units.size());
@@ -205,7 +212,8 @@ TEST_CASE("the cut depends on shapes alone") {
         out << u.sequence << ' ' << u.kv_head << ' ' << u.first_panel << ' ' << u.panels << '\n';
       for (const planning::wave& w : s.waves) {
         out << "wave " << w.first_unit << ' ' << w.last_unit << '\n';
-        for (const planning::pack_task& t : w.pack) out << t.unit << ' ' << t.first_panel << ' ' << t.panels << '\n';
+        for (const planning::pack_task& t : w.pack)
+          out << t.first_unit << ' ' << t.units << ' ' << t.first_panel << ' ' << t.panels << '\n';
         for (const planning::attend_task& t : w.attend)
           out << t.unit << ' ' << t.first_head << ' ' << t.heads << ' ' << t.first_row << ' ' << t.rows << '\n';
       }
@@ -221,7 +229,7 @@ TEST_CASE("a long sequence is packed in several tasks") {
   p.window = {planning::window::unbounded, 0};
   p.sequences = {{1, 100'000, 99'999}};
   const planning::schedule s =
-      planning::cut(p, {.block_rows = 16, .panel_bytes = 1, .state_bytes = 1, .cap = INT64_MAX});
+      planning::cut(p, {.block_rows = 16, .panel_bytes = 1, .state_bytes = 1, .cached = INT64_MAX, .cap = INT64_MAX});
   REQUIRE(s.waves.size() == 1);
   CHECK(s.waves[0].attend.size() == 1);
   CHECK(s.waves[0].pack.size() > 10);  // work for several threads even where there is only one head
@@ -234,8 +242,8 @@ TEST_CASE("heads of a long sequence go through rounds together, so that there ar
   p.window = {planning::window::unbounded, 0};
   p.sequences = {{512, 131072, 131072 - 512}};
   constexpr std::int64_t panel_bytes = 16 * 1024, state_bytes = 520, cap = std::int64_t{64} << 20;
-  const planning::schedule s =
-      planning::cut(p, {.block_rows = 96, .panel_bytes = panel_bytes, .state_bytes = state_bytes, .cap = cap});
+  const planning::schedule s = planning::cut(
+      p, {.block_rows = 96, .panel_bytes = panel_bytes, .state_bytes = state_bytes, .cached = cap, .cap = cap});
   REQUIRE(s.waves.size() > 1);
   for (const planning::wave& w : s.waves) CHECK(w.last_unit - w.first_unit == p.kv_heads);
   // A cap that is mostly used packs in the fewest rounds.

@@ -109,5 +109,11 @@ inline tile_range score_tiles(const contract::row_block& block) {
   return {rows, (block.count + rows - 1) / rows};
 }
 
+/// Rows of a tile that are there.
+inline int rows_of_tile(const contract::row_block& block, const tile_range& range, int tile) {
+  const int left = block.count - tile * range.rows;
+  return left < range.rows ? left : range.rows;
+}
+
 }  // namespace
 }  // namespace tril::TRIL_ISA

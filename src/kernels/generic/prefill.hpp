@@ -31,8 +31,7 @@ struct tile_panels {
   bool v_finite = true;
 };
 
-inline tile_panels panels_of(const contract::split_args& split, int first_row, int rows) {
-  tile_panels list;
+inline void list_panels(const contract::split_args& split, int first_row, int rows, tile_panels& list) {
   for (int p = 0; p < split.count; ++p) {
     const contract::key_panel& panel = split.panels[p];
     const std::uint16_t* masks = panel.row_masks ? panel.row_masks + first_row : nullptr;
@@ -43,23 +42,35 @@ inline tile_panels panels_of(const contract::split_args& split, int first_row, i
     list.v_finite &= panel.v_finite;
     ++list.count;
   }
-  return list;
 }
+
+/// Those of every score tile of a block: mostly the same ones, and then listed once.
+class block_panels {
+ public:
+  block_panels(const contract::row_block& block, const contract::split_args& split, const tile_range& range) {
+    for (int p = 0; p < split.count; ++p) same_ &= split.panels[p].row_masks == nullptr;
+    for (int tile = 0; tile < (same_ ? 1 : range.count); ++tile)
+      list_panels(split, tile * range.rows, rows_of_tile(block, range, tile), lists_[tile]);
+  }
+  const tile_panels& of(int tile) const { return lists_[same_ ? 0 : tile]; }
+
+ private:
+  bool same_ = true;
+  tile_panels lists_[max_score_tiles];
+};
 
 /// The keys of one panel that `rows` rows of a tile do not see become -inf.
 inline void hide_panel(float* scores, const std::uint16_t* masks, int rows) {
   for (int row = 0; row < rows; ++row) hide(scores + row * split_keys, masks[row]);
 }
 
-/// Scores of a split, hidden where a row does not look, and made weights; what each tile of rows saw goes to `lists`.
-inline void weigh_split(const contract::row_block& block, const block_state& s, const contract::split_args& split,
-                        tile_panels* lists) {
-  const tile_range range = score_tiles(block);
+/// Scores of a split, hidden where a row does not look, and made weights.
+inline void weigh_split(const contract::row_block& block, const block_state& s, const block_panels& panels,
+                        const tile_range& range) {
   const values_ahead values(block, range);
   for (int tile = 0; tile < range.count; ++tile) {
-    const int first_row = tile * range.rows;
-    const int rows = block.count - first_row < range.rows ? block.count - first_row : range.rows;
-    const tile_panels& list = lists[tile] = panels_of(split, first_row, rows);
+    const int first_row = tile * range.rows, rows = rows_of_tile(block, range, tile);
+    const tile_panels& list = panels.of(tile);
     float* scores = s.scores + std::int64_t{first_row} * split_keys;
     float lane_max[contract::round_up(tiles.qk_rows, width) * panel_keys];
     for (float& m : lane_max) m = numeric::negative_infinity;
@@ -74,22 +85,22 @@ inline void weigh_split(const contract::row_block& block, const block_state& s, 
     }
     const auto softmax_of_tile = list.v_finite ? softmax<false> : softmax<true>;
     softmax_of_tile(scores, rows, list.count, s.split_max + first_row, s.split_sum + first_row,
-                    hidden ? nullptr : lane_max);
+                    hidden ? nullptr : reinterpret_cast<const row_lanes*>(lane_max));
   }
 }
 
 inline void attend_split(const contract::row_block& block, const contract::split_args& split) {
   const block_state s = state_of(block);
   const tile_range range = score_tiles(block);
-  tile_panels lists[max_score_tiles];
-  weigh_split(block, s, split, lists);
+  const block_panels panels(block, split, range);
+  weigh_split(block, s, panels, range);
   fold_split(s);
   const bool first = !*s.started;
   *s.started = true;
   rows_ahead ahead(block, split, range.count * pv_tiles(range.rows, block.value_dim));
   for (int tile = 0; tile < range.count; ++tile) {
     const int row = tile * range.rows;
-    const tile_panels& list = lists[tile];
+    const tile_panels& list = panels.of(tile);
     if (list.count > 0 || first)
       pv(range.rows, s.scores + std::int64_t{row} * split_keys, list.v, list.count, list.v_finite, block.value_dim,
          s.keep + row, s.take + row, s.out + row * padded_columns(block.value_dim), first, ahead);
