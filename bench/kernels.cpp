@@ -104,6 +104,38 @@ void add_steps(const kernel_table& kernels, const std::string& prefix) {
   });
 }
 
+/// A projection's rows, packed, and a block of them by 16 panels.
+void add_projection(const kernel_table& kernels, const std::string& prefix) {
+  const std::int32_t qk_rows = kernels.tiles.qk_rows, block_rows = kernels.tiles.block_rows;
+  add(prefix + "pack_x_f32/" + std::to_string(qk_rows) + "x128", samples, [&kernels, qk_rows](benchmark::State& state) {
+    arena a;
+    const float* x[contract::max_block_rows];
+    for (int i = 0; i < qk_rows; ++i) x[i] = a.at(i * dim);
+    measure(state, kernels, 0, [&] {
+      kernels.pack_x({.x = x, .rows = qk_rows, .heads = 1, .dim = dim, .head_stride = 0, .packed = a.to.data()});
+    });
+  });
+  add(prefix + "project_f32_f32/" + std::to_string(block_rows) + "x256", samples,
+      [&kernels, block_rows](benchmark::State& state) {
+        arena a;
+        float* y[contract::max_block_rows];
+        for (int i = 0; i < block_rows; ++i) y[i] = a.to.data() + i * split_keys;
+        const aligned_bytes sums = allocate_aligned(sizeof(float) * static_cast<std::size_t>(block_rows * split_keys));
+        measure(state, kernels, 2.0 * block_rows * split_keys * static_cast<double>(dim), [&] {
+          kernels.project({.x = a.at(0),
+                           .y = y,
+                           .rows = block_rows,
+                           .in = dim,
+                           .weight = a.at(262144),
+                           .bias = nullptr,
+                           .out = split_keys,
+                           .first_panel = 0,
+                           .last_panel = contract::panels_per_split,
+                           .sums = reinterpret_cast<float*>(sums.get())});
+        });
+      });
+}
+
 /// A block of rows against one split, as prefill runs it: scores, softmax and values together.
 void add_block(const kernel_table& kernels, const std::string& prefix) {
   add(prefix + "attend_split_f32_f32/" + std::to_string(kernels.tiles.block_rows) + "x256", samples,
@@ -145,6 +177,7 @@ int main(int argc, char** argv) {
     add_tiles(kernels, prefix);
     add_steps(kernels, prefix);
     add_block(kernels, prefix);
+    add_projection(kernels, prefix);
   }
   return run_benchmarks(argc, argv, ".");
 }

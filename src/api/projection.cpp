@@ -87,31 +87,29 @@ tril_status run_rows(const tril_projection& projection, const tril_projection_da
   if (rows == 0) return api::ok();
   const parallel::executor& executor = *projection.engine->executor;
   const run::projection& work = projection.work;
-  const std::int64_t band = work.band_rows(rows, executor.threads());
+  const run::projection_cut cut = work.cut(rows, executor.threads());
+  const auto workers = static_cast<int>(std::min<std::int64_t>(executor.threads(), cut.tasks));
   workspace_layout layout;
-  const std::size_t packed = layout.reserve(work.packed_bytes(band));
-  const std::size_t scratch = layout.reserve(work.scratch_bytes() * static_cast<std::size_t>(executor.threads()));
+  const std::size_t shared = layout.reserve(cut.shared_bytes);
+  const std::size_t scratch = layout.reserve(cut.scratch_bytes * static_cast<std::size_t>(workers));
   const aligned_bytes memory = layout.bytes() <= largest_allocation ? allocate_aligned(layout.bytes()) : nullptr;
   if (memory == nullptr) return failure(TRIL_OUT_OF_MEMORY, "scratch: no memory for %zu bytes", layout.bytes());
 
   const run::projected at = {data.x_layout, static_cast<const std::byte*>(data.x), data.y_layout,
-                             static_cast<std::byte*>(data.y), memory.get() + packed};
-  parallel::worker_slots slots(executor.threads());
-  for (std::int64_t first = 0; first < rows; first += band) {
-    const run::projection_cut cut = work.cut(first, std::min(band, rows - first), executor.threads());
-    const auto pack = [&](std::int64_t task) {
-      const numeric::environment standard;
-      work.pack(cut, task, at);
-    };
-    const auto multiply = [&](std::int64_t task) {
-      const numeric::environment standard;
-      const parallel::worker_slots::holder worker(slots);
-      work.multiply(cut, task, at,
-                    memory.get() + scratch + work.scratch_bytes() * static_cast<std::size_t>(worker.slot()));
-    };
-    if (!executor.parallel_for(cut.pack_tasks, pack) || !executor.parallel_for(cut.tasks, multiply))
-      return failure(TRIL_EXECUTOR_FAILED, "executor: did not run every task exactly once");
-  }
+                             static_cast<std::byte*>(data.y), memory.get() + shared};
+  parallel::worker_slots slots(workers);
+  const auto pack = [&](std::int64_t task) {
+    const numeric::environment standard;
+    work.pack(cut, task, at);
+  };
+  const auto multiply = [&](std::int64_t task) {
+    const numeric::environment standard;
+    const parallel::worker_slots::holder worker(slots);
+    work.multiply(cut, task, at, memory.get() + scratch + cut.scratch_bytes * static_cast<std::size_t>(worker.slot()));
+  };
+  if ((cut.pack_tasks > 0 && !executor.parallel_for(cut.pack_tasks, pack)) ||
+      !executor.parallel_for(cut.tasks, multiply))
+    return failure(TRIL_EXECUTOR_FAILED, "executor: did not run every task exactly once");
   return api::ok();
 }
 

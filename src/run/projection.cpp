@@ -55,64 +55,62 @@ void projection::pack_panel(const weight& w, std::int64_t panel) {
   }
 }
 
-std::int64_t projection::band_rows(std::int64_t rows, int threads) const {
-  constexpr std::int64_t cached_bytes = std::int64_t{4} << 20;
-  const std::int64_t block = kernels_.tiles.block_rows;
-  const std::int64_t cached_rows = threads == 1 ? block : cached_bytes / (in_ * std::int64_t{sizeof(float)});
-  const std::int64_t most = std::max(threads * block, cached_rows / block * block);
-  return rows == 0 ? 0 : contract::round_up(up(rows, up(rows, most)), kernels_.tiles.qk_rows);
-}
-
-std::size_t projection::packed_bytes(std::int64_t band_rows) const {
-  const std::int64_t floats = up(band_rows, kernels_.tiles.qk_rows) * contract::packed_x_floats(kernels_.tiles, in_);
-  return sizeof(float) * static_cast<std::size_t>(floats);
-}
-
-std::size_t projection::scratch_bytes() const {
-  return sizeof(float) * static_cast<std::size_t>(kernels_.tiles.block_rows * contract::split_keys);
-}
-
-projection_cut projection::cut(std::int64_t first_row, std::int64_t rows, int threads) const {
+projection_cut projection::cut(std::int64_t rows, int threads) const {
   const contract::tile_sizes& tiles = kernels_.tiles;
   projection_cut c;
-  c.first_row = first_row;
   c.rows = rows;
-  c.pack_tasks = up(rows, tiles.qk_rows);
   c.row_blocks = up(rows, tiles.block_rows);
   c.block_rows = contract::round_up(up(rows, c.row_blocks), tiles.qk_rows);
-  constexpr std::int64_t tasks_per_thread = 4, least = 4;
   c.panels = up(out_, panel_keys);
+  constexpr std::int64_t blocks_per_thread = 4, tasks_per_thread = 16, least_panels = 4;
+  const bool shared = threads > 1 && c.row_blocks < threads * blocks_per_thread;
   c.task_panels =
-      threads == 1 ? c.panels : contract::round_up(up(c.panels * c.row_blocks, threads * tasks_per_thread), least);
-  c.task_panels = std::clamp(c.task_panels, std::int64_t{1}, c.panels);
+      shared ? contract::round_up(up(c.panels * c.row_blocks, threads * tasks_per_thread), least_panels) : c.panels;
   c.tasks = c.row_blocks * up(c.panels, c.task_panels);
+  c.pack_tasks = shared ? up(rows, tiles.qk_rows) : 0;
+
+  const std::int64_t tiles_of_rows = up(shared ? rows : c.block_rows, tiles.qk_rows);
+  const auto packed = sizeof(float) * static_cast<std::size_t>(tiles_of_rows * contract::packed_x_floats(tiles, in_));
+  const auto sums = sizeof(float) * static_cast<std::size_t>(c.block_rows * contract::split_keys);
+  c.shared_bytes = shared ? packed : 0;
+  c.scratch_bytes = contract::round_up(sums + (shared ? 0 : packed), cache_line);
   return c;
 }
 
 void projection::pack(const projection_cut& cut, std::int64_t task, const projected& at) const {
+  float* to = reinterpret_cast<float*>(at.shared) + task * contract::packed_x_floats(kernels_.tiles, in_);
+  pack_rows(cut, task * kernels_.tiles.qk_rows, at, to);
+}
+
+void projection::pack_rows(const projection_cut& cut, std::int64_t first, const projected& at, float* to) const {
   const float* x[contract::max_block_rows];
-  const std::int64_t first = task * kernels_.tiles.qk_rows;
   const auto rows = static_cast<std::int32_t>(std::min<std::int64_t>(kernels_.tiles.qk_rows, cut.rows - first));
-  for (std::int64_t i = 0; i < rows; ++i)
-    x[i] = reinterpret_cast<const float*>(row_at(at.from, at.x, cut.first_row + first + i));
+  for (std::int64_t i = 0; i < rows; ++i) x[i] = reinterpret_cast<const float*>(row_at(at.from, at.x, first + i));
   const bool together = at.x.extents[2] == 1 || at.x.strides[2] == at.x.extents[3];
   kernels_.pack_x({.x = x,
                    .rows = rows,
                    .heads = together ? 1 : at.x.extents[2],
                    .dim = together ? in_ : at.x.extents[3],
                    .head_stride = at.x.strides[2],
-                   .packed = packed_rows(at, task)});
+                   .packed = to});
 }
 
 void projection::multiply(const projection_cut& cut, std::int64_t task, const projected& at, std::byte* scratch) const {
-  float* y[contract::max_block_rows];
   // Neighbouring tasks share panels, not rows: there are more of the former.
   const std::int64_t first = task % cut.row_blocks * cut.block_rows;
   const std::int64_t first_panel = task / cut.row_blocks * cut.task_panels;
   const auto rows = static_cast<std::int32_t>(std::min(cut.block_rows, cut.rows - first));
-  for (std::int64_t i = 0; i < rows; ++i)
-    y[i] = reinterpret_cast<float*>(row_at(at.to, at.y, cut.first_row + first + i));
-  kernels_.project({.x = packed_rows(at, first / kernels_.tiles.qk_rows),
+  const std::int64_t tile_rows = kernels_.tiles.qk_rows, tile_floats = contract::packed_x_floats(kernels_.tiles, in_);
+  auto* sums = reinterpret_cast<float*>(scratch);
+  float* own = sums + cut.block_rows * contract::split_keys;
+  float* x = cut.shared_bytes > 0 ? reinterpret_cast<float*>(at.shared) + first / tile_rows * tile_floats : own;
+  if (x == own)
+    for (std::int64_t row = 0; row < rows; row += tile_rows)
+      pack_rows(cut, first + row, at, own + row / tile_rows * tile_floats);
+
+  float* y[contract::max_block_rows];
+  for (std::int64_t i = 0; i < rows; ++i) y[i] = reinterpret_cast<float*>(row_at(at.to, at.y, first + i));
+  kernels_.project({.x = x,
                     .y = y,
                     .rows = rows,
                     .in = in_,
@@ -121,11 +119,7 @@ void projection::multiply(const projection_cut& cut, std::int64_t task, const pr
                     .out = out_,
                     .first_panel = first_panel,
                     .last_panel = std::min(cut.panels, first_panel + cut.task_panels),
-                    .sums = reinterpret_cast<float*>(scratch)});
-}
-
-float* projection::packed_rows(const projected& at, std::int64_t tile) const {
-  return reinterpret_cast<float*>(at.packed) + tile * contract::packed_x_floats(kernels_.tiles, in_);
+                    .sums = sums});
 }
 
 }  // namespace tril::run

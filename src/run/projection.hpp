@@ -24,17 +24,17 @@ struct projected {
   const std::byte* from;
   const tril_layout& y;
   std::byte* to;
-  std::byte* packed;  // of packed_bytes()
+  std::byte* shared;  // shared_bytes of the cut
 };
 
-/// How a band of rows is cut. First they are packed, then multiplied: each of those tasks is a block of rows by some
-/// panels, so that no row is packed twice.
+/// How the rows of one run are cut: each task is a block of rows by some panels. Where blocks are too few for the
+/// threads, tasks share rows, which are then packed first, and once; else a task packs its own.
 struct projection_cut {
-  std::int64_t first_row, rows;
-  std::int64_t pack_tasks;
-  std::int64_t block_rows, row_blocks;
+  std::int64_t rows, block_rows, row_blocks;
   std::int64_t panels, task_panels;
-  std::int64_t tasks;
+  std::int64_t pack_tasks, tasks;  // one stage after the other
+  std::size_t shared_bytes;        // packed rows
+  std::size_t scratch_bytes;       // of a worker
 };
 
 class projection {
@@ -45,20 +45,14 @@ class projection {
   std::int64_t in() const { return in_; }
   std::int64_t out() const { return out_; }
 
-  /// Rows that are packed before they are multiplied: enough for all threads, and not more than their caches hold.
-  std::int64_t band_rows(std::int64_t rows, int threads) const;
-  std::size_t packed_bytes(std::int64_t band_rows) const;
-  /// Of a worker.
-  std::size_t scratch_bytes() const;
-
-  projection_cut cut(std::int64_t first_row, std::int64_t rows, int threads) const;
+  projection_cut cut(std::int64_t rows, int threads) const;
   void pack(const projection_cut& cut, std::int64_t task, const projected& at) const;
   void multiply(const projection_cut& cut, std::int64_t task, const projected& at, std::byte* scratch) const;
 
  private:
   void pack_panel(const weight& w, std::int64_t panel);
-  /// Where pack() puts qk_rows rows.
-  float* packed_rows(const projected& at, std::int64_t tile) const;
+  /// Up to qk_rows rows, from `first` on.
+  void pack_rows(const projection_cut& cut, std::int64_t first, const projected& at, float* to) const;
 
   const contract::kernel_table& kernels_;
   std::int64_t in_, out_;

@@ -122,13 +122,12 @@ TEST_CASE("Threads and the rows that come with a row change no bit of it") {
   const std::vector<float> expected = canonical(ctx, l.with_bias(), x);
   for (const int threads : {1, 2, 3, 7})
     require(compare_bits(projected(context_under_test(threads), l.with_bias(), x), expected, 700));
-  {
-    // So wide that the rows are packed in bands.
-    const layer wide(4200, 20, 6);
-    const float_tensor many = random_rows({1, 500, 1, 4200});
-    const std::vector<float> all = canonical(ctx, wide.with_bias(), many);
-    for (const int threads : {1, 2})
-      require(compare_bits(projected(context_under_test(threads), wide.with_bias(), many), all, 20));
+  for (const std::int64_t many : {20, 500, 2000}) {  // rows shared by tasks, and blocks enough for each to have its own
+    const layer small(40, 20, 6);
+    const float_tensor rows_of_many = random_rows({1, many, 1, 40});
+    const std::vector<float> all = canonical(ctx, small.with_bias(), rows_of_many);
+    for (const int threads : {1, 2, 5})
+      require(compare_bits(projected(context_under_test(threads), small.with_bias(), rows_of_many), all, 20));
   }
   const projection p(ctx, l.with_bias());
   for (const std::int64_t count : {1, 2, 3, 5, 11, 64}) {
@@ -274,7 +273,7 @@ TEST_CASE("A caller's rounding mode and threads change no bit of a projection") 
     CHECK(kept);
     require(compare_bits(y, expected, 300));
   }
-  CHECK(calls == 2 * 3);  // each run packs its rows, then multiplies
+  CHECK(calls >= 3);  // twice per run where tasks share rows, which are packed first
   const auto never = [](void*, std::int64_t, void (*)(void*, std::int64_t), void*) {};
   const projection p(context_under_test(2, {nullptr, never}), l.with_bias());
   std::vector<float> y(100 * 300);
