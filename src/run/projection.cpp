@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "memory/workspace.hpp"
 #include "run/kv_address.hpp"
 
 namespace tril::run {
@@ -71,9 +72,11 @@ projection_cut projection::cut(std::int64_t rows, int threads) const {
 
   const std::int64_t tiles_of_rows = up(shared ? rows : c.block_rows, tiles.qk_rows);
   const auto packed = sizeof(float) * static_cast<std::size_t>(tiles_of_rows * contract::packed_x_floats(tiles, in_));
-  const auto sums = sizeof(float) * static_cast<std::size_t>(c.block_rows * contract::split_keys);
   c.shared_bytes = shared ? packed : 0;
-  c.scratch_bytes = contract::round_up(sums + (shared ? 0 : packed), cache_line);
+  workspace_layout scratch;
+  scratch.reserve(sizeof(float) * static_cast<std::size_t>(c.block_rows * contract::split_keys));
+  scratch.reserve(shared ? 0 : packed);
+  c.scratch_bytes = scratch.bytes();
   return c;
 }
 

@@ -12,6 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     case 6:
       tril::test::try_merge(c, all);
       break;
+    case 5:
+      tril::test::try_projection(c, all);
+      break;
     default:
       tril::test::try_attention(c, all);
   }
