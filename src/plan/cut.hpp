@@ -9,7 +9,7 @@
 
 namespace tril::planning {
 
-/// Rows of one KV head's group in one sequence, with the panels that some of them sees. Those are packed once, for
+/// Rows of one KV head's group in one sequence, with the panels that some of them see. Those are packed once, for
 /// all query heads of the group and all row blocks. Usually all rows of the sequence; where its panels are too many
 /// to lie packed at once, a band of rows that goes through the panels in rounds, each a unit.
 struct unit {
