@@ -1,6 +1,5 @@
 #include "support/sample.hpp"
 
-#include <string>
 #include <vector>
 
 namespace tril::bench {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/generic/block.hpp"
 
 namespace tril::TRIL_ISA {
@@ -104,9 +106,9 @@ inline bool pack_v(const contract::pack_args& args) {
   return all(equal(zero, broadcast(0.0f))) && zero_of_rest == 0.0f;
 }
 
-/// The rows of one score tile: [columns][rows], so that the broadcasts of the tile are
-/// sequential. row_at(i) is where row i lies; null: zeros, whose results are never stored. The last rows come first:
-/// where they fill no vector, they overwrite first rows of the next column, and behind the last one a vector's room.
+/// The rows of one score tile: [columns][rows], so that the broadcasts of the tile are sequential. row_at(i) is where
+/// row i lies; null: zeros, whose results are never stored. The last rows come first: where they fill no vector, they
+/// overwrite first rows of the next column, and behind the last one a vector's room.
 template <class Each, class RowAt>
 inline void pack_tile(int tile_rows, int columns, Each each, RowAt row_at, float* to) {
   for (int first = (tile_rows - 1) / width * width; first >= 0; first -= width) {
