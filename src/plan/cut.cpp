@@ -32,7 +32,7 @@ std::vector<unit> units_of(const problem& p) {
     const std::int64_t pairs = visible_pairs(p.window, s, 0, s.rows) * p.group();
     for (std::int64_t head = 0; head < p.kv_heads; ++head)
       units.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(head), 0, s.rows, panels.first,
-                       panels.size(), pairs, true, true});
+                       panels.size(), pairs});
   }
   std::stable_sort(units.begin(), units.end(), [](const unit& a, const unit& b) { return a.pairs > b.pairs; });
   return units;
@@ -44,9 +44,9 @@ std::int64_t block_heads(const problem& p, std::int32_t block_rows) {
 }
 std::int64_t block_tokens(const problem& p, std::int32_t block_rows) { return block_rows / block_heads(p, block_rows); }
 
-void begin_wave(schedule& s) {
+wave& begin_wave(schedule& s) {
   const auto first = static_cast<std::int32_t>(s.units.size());
-  s.waves.push_back({first, first, {}, {}});
+  return s.waves.emplace_back(wave{first, first});
 }
 
 /// To the last wave.
@@ -70,7 +70,11 @@ void add_unit(schedule& to, const unit& u, const problem& p, std::int32_t block_
                    [&](const attend_task& a, const attend_task& b) { return pairs(a) > pairs(b); });
 }
 
-/// A sequence too long for its heads to be packed whole: for each band of rows and some heads, a wave per round.
+std::int64_t start_of_split(std::int64_t panel) {
+  return panel / contract::panels_per_split * contract::panels_per_split;
+}
+
+/// A sequence too long for its heads to be packed whole: a wave for each band of rows and some heads, in rounds.
 void add_rounds(schedule& to, std::int32_t sequence_index, const problem& p, const prefill_sizes& sizes) {
   const sequence& s = p.sequences[static_cast<std::size_t>(sequence_index)];
   const std::int64_t split_bytes = contract::panels_per_split * sizes.panel_bytes;
@@ -86,18 +90,12 @@ void add_rounds(schedule& to, std::int32_t sequence_index, const problem& p, con
     const interval panels = visible_panels(p, s, row, row + rows);
     const std::int64_t pairs = visible_pairs(p.window, s, row, row + rows) * p.group();
     for (std::int64_t first_head = 0; first_head < p.kv_heads; first_head += heads) {
-      std::int64_t first = panels.first;
-      do {  // once for rows that see nothing, too
-        const std::int64_t last =
-            std::min(first / contract::panels_per_split * contract::panels_per_split + round, panels.last);
-        begin_wave(to);
-        for (std::int64_t head = first_head; head < std::min(first_head + heads, p.kv_heads); ++head)
-          add_unit(to,
-                   {sequence_index, static_cast<std::int32_t>(head), row, rows, first, last - first, pairs,
-                    first == panels.first, last == panels.last},
-                   p, sizes.block_rows);
-        first = last;
-      } while (first < panels.last);
+      wave& w = begin_wave(to);
+      w.round_panels = round;
+      w.rounds = std::max<std::int64_t>(1, (panels.last - start_of_split(panels.first) + round - 1) / round);
+      for (std::int64_t head = first_head; head < std::min(first_head + heads, p.kv_heads); ++head)
+        add_unit(to, {sequence_index, static_cast<std::int32_t>(head), row, rows, panels.first, panels.size(), pairs},
+                 p, sizes.block_rows);
     }
   }
 }
@@ -107,9 +105,10 @@ void add_pack_tasks(const std::vector<unit>& units, wave& w) {
   for (std::int32_t first = w.first_unit, last = first; first < w.last_unit; first = last) {
     const unit& u = units[static_cast<std::size_t>(first)];
     while (last < w.last_unit && units[static_cast<std::size_t>(last)].sequence == u.sequence) ++last;
+    const std::int64_t at_once = w.rounds > 1 ? w.round_panels : u.panels;
     const std::int64_t panels = std::max<std::int64_t>(1, pack_task_panels / (last - first));
-    for (std::int64_t panel = 0; panel < u.panels; panel += panels)
-      w.pack.push_back({first, last - first, panel, std::min(panels, u.panels - panel)});
+    for (std::int64_t panel = 0; panel < at_once; panel += panels)
+      w.pack.push_back({first, last - first, panel, std::min(panels, at_once - panel)});
   }
 }
 
@@ -120,13 +119,14 @@ schedule cut(const problem& p, const prefill_sizes& sizes) {
   std::int64_t room = -1;  // in the last wave
   const std::vector<unit> units = units_of(p);
   for (auto u = units.begin(); u != units.end();) {
-    const std::int64_t bytes = u->panels * sizes.panel_bytes;
-    if (bytes > sizes.cap / share_of_cap) {
+    if (sizes.panel_bytes > 0 &&
+        u->panels > sizes.cap / share_of_cap / sizes.panel_bytes) {  // whose bytes may overflow
       add_rounds(s, u->sequence, p, sizes);
       u += p.kv_heads;
       room = -1;
       continue;
     }
+    const std::int64_t bytes = u->panels * sizes.panel_bytes;
     if (bytes > room) {
       begin_wave(s);
       room = std::min(sizes.cached, sizes.cap);
@@ -136,6 +136,13 @@ schedule cut(const problem& p, const prefill_sizes& sizes) {
   }
   for (wave& w : s.waves) add_pack_tasks(s.units, w);
   return s;
+}
+
+interval panels_in_round(const wave& w, const unit& u, std::int64_t round) {
+  const interval all{u.first_panel, u.first_panel + u.panels};
+  if (w.rounds == 1) return all;
+  const std::int64_t first = start_of_split(all.first) + round * w.round_panels;
+  return {std::max(all.first, first), std::min(all.last, first + w.round_panels)};
 }
 
 std::int64_t first_split(const unit& u) { return u.first_panel / contract::panels_per_split; }

@@ -11,23 +11,20 @@ namespace tril::planning {
 
 /// Rows of one KV head's group in one sequence, with the panels that some of them see. Those are packed once, for
 /// all query heads of the group and all row blocks. Usually all rows of the sequence; where its panels are too many
-/// to lie packed at once, a band of rows that goes through the panels in rounds, each a unit.
+/// to lie packed at once, a band of rows that goes through the panels in rounds.
 struct unit {
   std::int32_t sequence;
   std::int32_t kv_head;
   std::int64_t first_row, rows;
   std::int64_t first_panel, panels;
-  std::int64_t pairs;            // visible (row, key) pairs of the rows, a measure of their cost
-  bool first_round, last_round;  // both, unless there are several
-
-  bool one_round() const { return first_round && last_round; }
+  std::int64_t pairs;  // visible (row, key) pairs of the rows, a measure of their cost
 };
 
 /// Some panels of neighbouring units that have the same ones: heads of a sequence.
 struct pack_task {
   std::int32_t first_unit, units;
-  std::int64_t first_panel;  // counted from the units' first
-  std::int64_t panels;
+  std::int64_t first_panel;  // counted from the units' first of the round
+  std::int64_t panels;       // fewer where a round ends before
 };
 
 /// A block of rows: `heads` query heads of the unit's group at `rows` consecutive rows.
@@ -39,11 +36,14 @@ struct attend_task {
   std::int64_t rows;
 };
 
-/// Units that are packed together and stay packed until all their rows are done.
+/// Units that are packed together and stay packed until all their rows are done. If there are several rounds, they have
+/// the same panels, and in each round some of those are packed and attended to.
 struct wave {
   std::int32_t first_unit, last_unit;
-  std::vector<pack_task> pack;
-  std::vector<attend_task> attend;  // heaviest unit first, and of a unit the heaviest rows first
+  std::int64_t rounds = 1;
+  std::int64_t round_panels = 0;         // of a round between the first and the last
+  std::vector<pack_task> pack = {};      // ascending, of a whole round
+  std::vector<attend_task> attend = {};  // heaviest unit first, and of a unit the heaviest rows first; of each round
 };
 
 struct schedule {
@@ -61,6 +61,9 @@ struct prefill_sizes {
 };
 
 schedule cut(const problem& p, const prefill_sizes& sizes);
+
+/// The panels of a unit that lie packed in a round of its wave, counted from the start of the sequence.
+interval panels_in_round(const wave& w, const unit& u, std::int64_t round);
 
 /// Decoding: consecutive splits of neighbouring units (KV heads of one sequence), for all their rows. Of each
 /// split all units are done before the next split.

@@ -101,3 +101,15 @@ TEST_CASE("A head too large to be packed whole stays within the cap, and has the
     CHECK(std::memcmp(expected.out.data(), out.data() + row * value_dim, value_dim * sizeof(float)) == 0);
   }
 }
+
+TEST_CASE("More keys than any memory holds are planned at once, in no more workspace") {
+  const context ctx = context_under_test(2);
+  constexpr std::int64_t keys = std::int64_t{1} << 50;  // all at one address
+  problem p = {.q = tril_bthd(TRIL_F32, 1, 40, 2, 8),
+               .kv = {.k = tril_bthd(TRIL_F32, 1, keys, 2, 8), .v = tril_bthd(TRIL_F32, 1, keys, 2, 4)},
+               .out = tril_bthd(TRIL_F32, 1, 40, 2, 4)};
+  p.kv.k.strides[1] = p.kv.v.strides[1] = 0;
+  const plan made(ctx, p);
+  require(made.status());
+  CHECK(made.workspace_bytes() < (std::size_t{64} << 20) + 2 * (std::size_t{2} << 20));
+}
