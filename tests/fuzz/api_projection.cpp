@@ -94,13 +94,17 @@ void run(choices& c, contexts& all, const contexts::one& with, const weights& w,
   tril_projection_data data = TRIL_PROJECTION_DATA_INIT;
   data.x_layout = some_layout(c, extents, access::read);
   data.y_layout = some_layout(c, {extents[0], extents[1], 1, w.args.out}, access::write);
-  bool sound = true;
+  bool sound = w.args.in == extents[2] * extents[3];
   for (tril_layout* l : {&data.x_layout, &data.y_layout})
     if (c.one_in(8)) {
       sound = false;
       spoil(c, *l);
     }
-  if (!tensor_memory::fits(data.x_layout) || !tensor_memory::fits(data.y_layout)) return;
+  for (const tril_layout* l : {&data.x_layout, &data.y_layout}) {
+    double elements = 1;  // many, at one address, would take long
+    for (const std::int64_t extent : l->extents) elements *= static_cast<double>(extent);
+    if (!tensor_memory::fits(*l) || elements > 0x1p20) return;
+  }
   const touching where = c.one_in(2) ? touching::start : touching::end;
   tensor_memory x(data.x_layout, where, poison), y(data.y_layout, where, canary);
   x.fill(derived_seed(seed, 3), [](std::int64_t, std::int64_t) { return true; });
@@ -108,7 +112,7 @@ void run(choices& c, contexts& all, const contexts::one& with, const weights& w,
   data.y = y.first();
   if (c.one_in(16)) sound = false, data.x = nullptr;
   if (c.one_in(16)) sound = false, data.y = nullptr;
-  if (c.one_in(16) && y.words().size() <= x.words().size()) {
+  if (c.one_in(16) && y.first() != nullptr && y.words().size() <= x.words().size()) {
     sound = false;
     data.y = x.words().data() + (reinterpret_cast<std::uint32_t*>(y.first()) - y.words().data());
   }
