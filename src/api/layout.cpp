@@ -42,7 +42,8 @@ bool elements_overflow(const tril_layout& l) noexcept {
 /// nests; a layout that interleaves without nesting counts as overlapping.
 bool overlaps_itself(const tril_layout& l) noexcept {
   std::array<int, 4> axis = {0, 1, 2, 3};
-  const auto step = [&](int i) { return std::abs(l.strides[i]); };
+  // The stride of an axis of one may be any number, of which there need not be a magnitude.
+  const auto step = [&](int i) { return l.extents[i] > 1 ? std::abs(l.strides[i]) : 0; };
   std::sort(axis.begin(), axis.end(), [&](int a, int b) { return step(a) < step(b); });
   std::int64_t inner = 0;  // reach of the axes with smaller steps; cannot overflow, reach_of has added it up
   for (const int i : axis) {

@@ -49,7 +49,7 @@ const recipe recipes[] = {
      .causal = false,
      .q_lengths = {90, 40, 1},
      .kv_lengths = {513, 700, 0}},
-    {.rows = 40, .keys = 600, .q_heads = 130, .dim = 4, .value_dim = 4, .query_offset = {-20}},
+    {.rows = 40, .keys = 600, .q_heads = 130, .dim = 4, .value_dim = 4, .query_offset = {500}},
     {.rows = 70, .keys = 800, .q = values::spikes, .v = values::inf},
     {.rows = 70, .keys = 800, .k = values::nan, .v = values::nan},
     {.rows = 70, .keys = 800, .k = values::inf, .v = values::alternating},

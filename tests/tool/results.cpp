@@ -94,3 +94,14 @@ TEST_CASE("a comparison fails where an expected output is too far away") {
   found.expected = tool::assess_expected("theirs.npy", exact.out, {1, 3.0625f, 4, 8}, two_rows());
   CHECK_FALSE(found.passed());
 }
+
+TEST_CASE("a comparison fails where a projection does") {
+  outcome other = exact;
+  other.out[0] = 1.25f;  // within its bound
+  findings found = one(assess("tril", exact, two_rows(), &exact, exact));
+  found.projected = tool::projection_findings{.file = "w.npy", .in = 3, .out = 2, .rows = 2, .rows_compared = 2};
+  found.projected->results.push_back(assess("tril", exact, two_rows(), &exact, exact));
+  CHECK(found.passed());
+  found.projected->results.push_back(assess("tril", other, two_rows(), &exact, exact));
+  CHECK_FALSE(found.passed());
+}

@@ -52,7 +52,7 @@ struct projection_findings {
   std::string file;
   std::int64_t in, out;
   std::int64_t rows, rows_compared;
-  std::vector<result> results;
+  std::vector<result> results = {};
 };
 
 /// Everything that was found, whether all promises hold.
