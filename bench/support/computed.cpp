@@ -28,8 +28,12 @@ std::int64_t computed_pairs(const planning::split_view& view, const std::vector<
 double computed_over_visible(const tril_attention_args& args, const contract::kernel_table& kernels) {
   planning::problem p;
   if (api::check_args(&args, p).code != TRIL_OK) return 0;
-  const planning::schedule schedule = planning::cut(
-      p, {.block_rows = kernels.tiles.block_rows, .panel_bytes = 0, .state_bytes = 0, .cached = 0, .cap = 0});
+  const planning::schedule schedule = planning::cut(p, {.block_rows = kernels.tiles.block_rows,
+                                                        .panel_bytes = 0,
+                                                        .state_bytes = 0,
+                                                        .cached = 0,
+                                                        .least_tasks = 0,
+                                                        .cap = 0});
   std::int64_t computed = 0, visible = 0;
   for (const planning::wave& w : schedule.waves)
     for (const planning::attend_task& t : w.attend) {

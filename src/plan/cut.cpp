@@ -116,22 +116,24 @@ void add_pack_tasks(const std::vector<unit>& units, wave& w) {
 
 schedule cut(const problem& p, const prefill_sizes& sizes) {
   schedule s;
-  std::int64_t room = -1;  // in the last wave
+  std::int64_t packed = 0;  // by the last wave
   const std::vector<unit> units = units_of(p);
   for (auto u = units.begin(); u != units.end();) {
-    if (sizes.panel_bytes > 0 &&
-        u->panels > sizes.cap / share_of_cap / sizes.panel_bytes) {  // whose bytes may overflow
+    // By division, as the bytes may overflow.
+    if (sizes.panel_bytes > 0 && u->panels > sizes.cap / share_of_cap / sizes.panel_bytes) {
       add_rounds(s, u->sequence, p, sizes);
       u += p.kv_heads;
-      room = -1;
+      packed = sizes.cap;
       continue;
     }
     const std::int64_t bytes = u->panels * sizes.panel_bytes;
-    if (bytes > room) {
+    const auto tasks = s.waves.empty() ? 0 : static_cast<std::int64_t>(s.waves.back().attend.size());
+    const bool enough = packed + bytes > sizes.cached && tasks >= sizes.least_tasks;
+    if (s.waves.empty() || s.waves.back().rounds > 1 || enough || packed + bytes > sizes.cap) {
       begin_wave(s);
-      room = std::min(sizes.cached, sizes.cap);
+      packed = 0;
     }
-    room -= bytes;
+    packed += bytes;
     add_unit(s, *u++, p, sizes.block_rows);
   }
   for (wave& w : s.waves) add_pack_tasks(s.units, w);

@@ -56,7 +56,8 @@ struct prefill_sizes {
   std::int32_t block_rows;   // rows that go through it at once
   std::int64_t panel_bytes;  // packed K and V of 16 keys
   std::int64_t state_bytes;  // what is kept of a row between two rounds
-  std::int64_t cached;       // packed panels of a wave, as far as it has several units: what caches keep of them
+  std::int64_t cached;       // packed panels of a wave that takes several units: what caches keep of them
+  std::int64_t least_tasks;  // of a wave, even if it takes more than that: what keeps all workers busy
   std::int64_t cap;          // packed panels and states of a wave, if that has room for one split of one head
 };
 

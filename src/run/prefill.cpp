@@ -13,6 +13,7 @@ using contract::split_keys;
 /// Of packed panels, that the caches of a core keep: what is read again before they are overwritten, and written over
 /// by the next wave without a line fetched from memory.
 constexpr std::int64_t cached_bytes = std::int64_t{2} << 20;
+constexpr int tasks_per_worker = 8;  // in a stage: so that none waits long for the last of the others
 
 std::int64_t k_panel_bytes(const planning::problem& p) { return 4 * contract::k_panel_elements(p.dim); }
 std::int64_t v_panel_bytes(const planning::problem& p) { return 4 * contract::v_panel_elements(p.value_dim); }
@@ -64,6 +65,7 @@ prefill::prefill(planning::problem problem, const contract::kernel_table& kernel
                                          .panel_bytes = k_panel_bytes(problem_) + v_panel_bytes(problem_),
                                          .state_bytes = state_bytes(problem_),
                                          .cached = cached_bytes * workers,
+                                         .least_tasks = std::int64_t{tasks_per_worker} * workers,
                                          .cap = cap})),
       packed_(schedule_.units.size()),
       scratch_(kernels.block_bytes(problem_.dim, problem_.value_dim), kernels.tiles.block_rows) {

@@ -33,6 +33,7 @@ rc::Gen<cutting> any_cutting() {
                     .panel_bytes = *rc::gen::inRange<std::int64_t>(1, 2000),
                     .state_bytes = *rc::gen::inRange<std::int64_t>(1, 500),
                     .cached = *rc::gen::inRange<std::int64_t>(0, 300'000),
+                    .least_tasks = *rc::gen::inRange<std::int64_t>(0, 30),
                     .cap = *rc::gen::inRange<std::int64_t>(0, 1'000'000)}};
   });
 }
@@ -159,6 +160,31 @@ TEST_CASE("waves take the units in order and stay within the cap") {
   });
 }
 
+TEST_CASE("a wave takes what caches keep, and more only for its tasks") {
+  holds_for(500, [] {
+    const cutting c = *any_cutting();
+    const planning::schedule s = c.cut();
+    const auto is_whole = [&](const planning::unit& u) { return u.panels * c.sizes.panel_bytes <= c.sizes.cap / 4; };
+    for (std::size_t i = 0; i < s.waves.size(); ++i) {
+      const planning::wave& w = s.waves[i];
+      if (!is_whole(unit_of(s, w.first_unit))) continue;
+      std::int64_t packed = 0, tasks = 0;
+      const auto enough_without = [&](const planning::unit& u) {
+        const std::int64_t with = packed + u.panels * c.sizes.panel_bytes;
+        return with > c.sizes.cap || (with > c.sizes.cached && tasks >= c.sizes.least_tasks);
+      };
+      for (std::int32_t unit = w.first_unit; unit < w.last_unit; ++unit) {
+        const planning::unit& u = unit_of(s, unit);
+        if (unit > w.first_unit) RC_ASSERT(!enough_without(u));
+        packed += u.panels * c.sizes.panel_bytes;
+        for (const planning::attend_task& t : w.attend) tasks += t.unit == unit;
+      }
+      if (i + 1 < s.waves.size() && is_whole(unit_of(s, s.waves[i + 1].first_unit)))
+        RC_ASSERT(enough_without(unit_of(s, s.waves[i + 1].first_unit)));
+    }
+  });
+}
+
 TEST_CASE("the heaviest work comes first") {
   holds_for(300, [] {
     const cutting c = *any_cutting();
@@ -210,8 +236,9 @@ TEST_CASE("a long sequence is packed in several tasks") {
   p.q_heads = p.kv_heads = 1;
   p.window = {planning::window::unbounded, 0};
   p.sequences = {{1, 100'000, 99'999}};
-  const planning::schedule s =
-      planning::cut(p, {.block_rows = 16, .panel_bytes = 1, .state_bytes = 1, .cached = INT64_MAX, .cap = INT64_MAX});
+  const planning::schedule s = planning::cut(
+      p,
+      {.block_rows = 16, .panel_bytes = 1, .state_bytes = 1, .cached = INT64_MAX, .least_tasks = 0, .cap = INT64_MAX});
   REQUIRE(s.waves.size() == 1);
   CHECK(s.waves[0].attend.size() == 1);
   CHECK(s.waves[0].pack.size() > 10);  // work for several threads even where there is only one head
@@ -224,8 +251,12 @@ TEST_CASE("heads of a long sequence go through rounds together, so that there ar
   p.window = {planning::window::unbounded, 0};
   p.sequences = {{512, 131072, 131072 - 512}};
   constexpr std::int64_t panel_bytes = 16 * 1024, state_bytes = 520, cap = std::int64_t{64} << 20;
-  const planning::schedule s = planning::cut(
-      p, {.block_rows = 96, .panel_bytes = panel_bytes, .state_bytes = state_bytes, .cached = cap, .cap = cap});
+  const planning::schedule s = planning::cut(p, {.block_rows = 96,
+                                                 .panel_bytes = panel_bytes,
+                                                 .state_bytes = state_bytes,
+                                                 .cached = cap,
+                                                 .least_tasks = 0,
+                                                 .cap = cap});
   REQUIRE(s.waves.size() == 1);
   CHECK(s.waves[0].last_unit - s.waves[0].first_unit == p.kv_heads);
   CHECK(s.waves[0].rounds > 1);
@@ -238,8 +269,12 @@ TEST_CASE("a plan is no larger for more keys than its rounds take") {
   p.q_heads = p.kv_heads = 2;
   p.window = {planning::window::unbounded, planning::window::unbounded};
   p.sequences = {{20, std::int64_t{1} << 60, 0}};
-  const planning::schedule s = planning::cut(
-      p, {.block_rows = 16, .panel_bytes = 16, .state_bytes = 8, .cached = 1 << 20, .cap = std::int64_t{64} << 20});
+  const planning::schedule s = planning::cut(p, {.block_rows = 16,
+                                                 .panel_bytes = 16,
+                                                 .state_bytes = 8,
+                                                 .cached = 1 << 20,
+                                                 .least_tasks = 0,
+                                                 .cap = std::int64_t{64} << 20});
   REQUIRE(s.waves.size() == 1);
   CHECK(s.waves[0].rounds > std::int64_t{1} << 32);
   CHECK(s.waves[0].pack.size() < 100'000);
