@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 
 #include "reference/projection.hpp"
 #include "support/context.hpp"
