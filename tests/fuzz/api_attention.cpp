@@ -281,7 +281,7 @@ void spoil(choices& c, tensors& t) {
       if (t.data.out != nullptr) t.data.out = static_cast<std::byte*>(t.data.out) + c.between(1, 3);
       break;
     case 5:  // where there is room for it
-      if (t.out.words().size() <= t.v.words().size())
+      if (t.out.first() != nullptr && t.out.words().size() <= t.v.words().size())
         t.data.out = reinterpret_cast<std::byte*>(t.v.words().data()) +
                      (reinterpret_cast<std::byte*>(t.out.first()) - reinterpret_cast<std::byte*>(t.out.words().data()));
       break;
