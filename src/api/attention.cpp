@@ -72,7 +72,7 @@ tril_status run_plan(const tril_plan& plan, const tril_attention_data* callers) 
   const std::size_t bytes = plan.work->workspace_bytes();
   aligned_bytes own;
   if (data.workspace == nullptr && bytes > 0) {
-    own = bytes <= largest_allocation ? allocate_aligned(bytes) : nullptr;
+    own = allocate_aligned(bytes);
     if (own == nullptr) return failure(TRIL_OUT_OF_MEMORY, "workspace: no memory for %zu bytes", bytes);
   }
   return run_stages(plan, pointers_of(data, own ? own.get() : static_cast<std::byte*>(data.workspace)));

@@ -92,7 +92,7 @@ tril_status run_rows(const tril_projection& projection, const tril_projection_da
   workspace_layout layout;
   const std::size_t shared = layout.reserve(cut.shared_bytes);
   const std::size_t scratch = layout.reserve(cut.scratch_bytes * static_cast<std::size_t>(workers));
-  const aligned_bytes memory = layout.bytes() <= largest_allocation ? allocate_aligned(layout.bytes()) : nullptr;
+  const aligned_bytes memory = allocate_aligned(layout.bytes());
   if (memory == nullptr) return failure(TRIL_OUT_OF_MEMORY, "scratch: no memory for %zu bytes", layout.bytes());
 
   const run::projected at = {data.x_layout, static_cast<const std::byte*>(data.x), data.y_layout,

@@ -24,9 +24,9 @@ inline constexpr std::size_t largest_allocation = std::size_t{1} << 40;  // an a
 /// Memory on a cache line, or null. Large pieces ask for huge pages: every block of rows walks through all packed
 /// panels, and each of 64 columns of values is a small page to look up.
 inline aligned_bytes allocate_aligned(std::size_t bytes) noexcept {
+  if (bytes > largest_allocation) return nullptr;
   const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
   const std::size_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
-  if (rounded < bytes) return nullptr;
   void* p = std::aligned_alloc(alignment, rounded);
 #if defined(__linux__)
   if (p && alignment == huge_page) madvise(p, rounded, MADV_HUGEPAGE);  // a wish

@@ -29,7 +29,7 @@ projection::projection(const contract::kernel_table& kernels, const weight& w)
     : kernels_(kernels), in_(w.in), out_(w.out) {
   const std::int64_t panels = up(out_, panel_keys);
   const auto bytes = static_cast<std::size_t>(panels * contract::k_panel_elements(in_)) * sizeof(float);
-  if (bytes <= largest_allocation) panels_ = allocate_aligned(bytes);
+  panels_ = allocate_aligned(bytes);
   if (panels_ == nullptr) throw std::bad_alloc();
   if (w.bias != nullptr) bias_.assign(w.bias, w.bias + out_);
   for (std::int64_t panel = 0; panel < panels; ++panel) pack_panel(w, panel);

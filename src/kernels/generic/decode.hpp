@@ -52,7 +52,7 @@ inline void add_panel(const contract::row_block& block, const block_state& s, co
   const std::int64_t columns = padded_columns(block.value_dim);
   for (int tile = 0; tile < range.count; ++tile) {
     const int first_row = tile * range.rows;
-    const int rows = block.count - first_row < range.rows ? block.count - first_row : range.rows;
+    const int rows = rows_of_tile(block, range, tile);
     const float* weights = s.scores + std::int64_t{first_row} * split_keys + first_column_of_weights;
     float* out = s.split_out + first_row * columns;
     bool whole = panel.row_masks == nullptr && block.value_dim % panel_keys == 0;
@@ -91,10 +91,10 @@ inline const void* const* rows_after_keys(const contract::view_args& split, int 
 
 /// One tile of rows against the transposed panels first ... first + count - 1 of the split, those that it sees.
 /// The scores of the others stay what they were: they will be hidden.
-inline void score_tile(const contract::row_block& block, const block_state& s, const contract::view_args& split,
-                       int first_row, const void* const* k, int first, int count) {
-  const int tile_rows = score_tile_rows(block.count);
-  const int rows = block.count - first_row < tile_rows ? block.count - first_row : tile_rows;
+inline void score_tile_of_views(const contract::row_block& block, const block_state& s,
+                                const contract::view_args& split, const tile_range& range, int tile,
+                                const void* const* k, int first, int count) {
+  const int first_row = tile * range.rows, rows = rows_of_tile(block, range, tile);
   const auto visible = [&](int p) {
     const std::uint16_t* masks = split.panels[first + p].row_masks;
     return any_visible(masks ? masks + first_row : nullptr, rows);
@@ -105,7 +105,7 @@ inline void score_tile(const contract::row_block& block, const block_state& s, c
     int end = p;
     while (end < count && visible(end)) ++end;
     if (end > p)
-      qk<score_tile::plain>(tile_rows, q, k + p, end - p, block.dim, scores + p * panel_keys, nullptr,
+      qk<score_tile::plain>(range.rows, q, k + p, end - p, block.dim, scores + p * panel_keys, nullptr,
                             nothing_ahead{k + p});
     p = end + 1;
   }
@@ -121,7 +121,7 @@ inline void score_views(const contract::row_block& block, const block_state& s, 
       const contract::view_panel& panel = split.panels[first + p];
       pack_k({panel.k, panel.count, block.dim, const_cast<void*>(k[p]), rows_after_keys(split, first + p)});
     }
-    for (int tile = 0; tile < range.count; ++tile) score_tile(block, s, split, tile * range.rows, k, first, count);
+    for (int tile = 0; tile < range.count; ++tile) score_tile_of_views(block, s, split, range, tile, k, first, count);
   }
 }
 
